@@ -366,3 +366,40 @@ def test_what_no_kernel_heard_of_is_handed_in_to_the_next(lab, watched):
     assert "You said 49; it is 12.25 times" in guess.inner_text()
     assert "has not answered" not in guess.inner_text() + walk.inner_text()
     assert one.errors == []
+
+
+IN_A_ROW = (
+    "from ipywidgets import HBox\nfrom convlab.widgets import RooflineExplorer, SlidingWindow\n"
+    "HBox([SlidingWindow(), RooflineExplorer()])"
+)
+
+
+@in_turns
+def test_a_cell_that_runs_again_leaves_no_figures_behind(lab, watched):
+    """And those that stand side by side share the room."""
+    put(lab, "again.ipynb", IN_A_ROW)
+    one = watched()
+    page = one.page
+    lab.run_all(page, "again.ipynb")
+    figures = page.locator(".jp-OutputArea .convlab")
+    assert min(figure.bounding_box()["width"] for figure in figures.all()) > 300
+    counts = page.context.new_cdp_session(page)
+
+    def nodes() -> int:
+        counts.send("HeapProfiler.collectGarbage")
+        return counts.send("Memory.getDOMCounters")["nodes"]
+
+    def again() -> None:
+        before = figures.first.get_attribute("id")
+        page.locator(".jp-CodeCell .cm-content").first.click()
+        page.keyboard.press("Control+Enter")
+        another = "(before) => { const [figure] = document.querySelectorAll('.jp-OutputArea .convlab'); "
+        page.wait_for_function(another + "return figure && figure.id !== before; }", arg=before)
+        page.get_by_text("| Idle").first.wait_for(timeout=30_000)
+
+    again()  # once JupyterLab keeps something of its own
+    before, of_both = nodes(), page.locator(".jp-OutputArea .convlab *").count()
+    for _ in range(4):
+        again()
+    assert nodes() - before < of_both
+    assert one.errors == []

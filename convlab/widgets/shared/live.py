@@ -77,6 +77,7 @@ class Live(anywidget.AnyWidget):
                 known |= trait.limits()
         super().__init__(
             limits=known | {name: list(words) for name, words in (limits or {}).items()},
+            layout={"flex": "1 1 auto"},  # its share of a row: it has no width of its own
             **state,
         )
 

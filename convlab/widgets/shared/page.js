@@ -102,6 +102,7 @@ export function live({ model, el }, { kind, names, build }) {
     observer.disconnect();
     for (const name of names) model.off(`change:${name}`, page.refresh);
     for (const ending of endings) ending();
+    root.remove(); // whoever keeps the place, as anywidget does, does not keep the figure with it
   };
 }
 
