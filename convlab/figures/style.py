@@ -80,7 +80,13 @@ def css() -> str:
         tints = "".join(f"--cl-{role}-tint: {tint(role, name)}; " for role in ROLES)
         themes[name] = f"color-scheme: {name}; {page}{tints}"
     dark_pages = ", ".join(f"{page} .convlab" for page in DARK_PAGES)
-    return f".convlab {{ {roles}{themes['light']}}}\n{dark_pages} {{ {themes['dark']}}}\n"
+    # Where a reader has all pages in a few colours of their own, bars and numbers in tiles would be lost.
+    forced = "@media (forced-colors: active)"
+    return (
+        f".convlab {{ {roles}{themes['light']}}}\n{dark_pages} {{ {themes['dark']}}}\n"
+        f"{forced} {{ .convlab {{ forced-color-adjust: none; }} }}\n"
+        f"{forced} and (prefers-color-scheme: dark) {{ .convlab {{ {themes['dark']}}} }}\n"
+    )
 
 
 # In place of a finding that there is not.

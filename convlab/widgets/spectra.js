@@ -74,6 +74,8 @@ const middleFirst = (i, n) => (i + Math.ceil(n / 2)) % n; // frequency 0 in the 
 /** How strong the colour of a frequency is: 1 for the largest, 0 for a thousandth of it, evenly by factors. */
 export const strength = (share) => clamp(1 + Math.log10(share + 1e-9) / 3, 0, 1);
 
+const THEMES = ["class", "data-theme", "data-jp-theme-light"]; // by which pages say that they are dark, figures/style.py
+
 const grey = (value) => `rgb(${Array(3).fill(Math.round(clamp(255 * value, 0, 255))).join()})`;
 
 function build(page) {
@@ -98,6 +100,11 @@ function build(page) {
   canvas.x.addEventListener("pointermove", drag);
   canvas.x.addEventListener("pointerdown", (event) => { canvas.x.setPointerCapture(event.pointerId); drag(event); });
   canvas.x.classList.add("cl-drag");
+
+  // Paint does not follow the page when it turns dark: the pictures are painted anew.
+  const themes = new MutationObserver(page.refresh);
+  for (const node of [document.documentElement, document.body]) themes.observe(node, { attributeFilter: THEMES });
+  page.onEnd(() => themes.disconnect());
 
   const story = sentence(page);
   const position = (name, label, say) => {

@@ -705,6 +705,32 @@ def test_zeros_by_key_and_by_dragging(page):
     assert f"{wrong} pixels wrong" in widget.locator("canvas").nth(2).get_attribute("aria-label")
 
 
+def test_paint_follows_a_page_that_turns_dark(page):
+    """The taps of a filter that detects edges are painted in the colour of ink."""
+    widget = page.locator(".cl-spectra-figure")
+    widget.get_by_role("radio", name="edges").check()
+    widget.get_by_text("edges, 7 × 7").wait_for()
+    ink = "canvas => canvas.getContext('2d').getImageData(3, 3, 1, 1).data[0]"
+    filters = widget.locator("canvas").nth(1)
+    light = filters.evaluate(ink)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.wait_for_function(f"canvas => ({ink})(canvas) > 180", arg=filters.element_handle())
+    assert light < 60
+
+
+def test_bars_keep_their_colours_where_readers_have_all_pages_in_their_own(page):
+    bars = page.locator(".cl-memory").first.locator(".cl-length")
+    looks = "bars => bars.map((bar) => getComputedStyle(bar).backgroundImage)"
+    before = bars.evaluate_all(looks)
+    assert "gradient" in before[0]
+    page.emulate_media(forced_colors="active", color_scheme="light")
+    assert bars.evaluate_all(looks) == before
+    paper = "figure => getComputedStyle(figure).backgroundColor"
+    light = page.locator(".cl-memory").first.evaluate(paper)
+    page.emulate_media(forced_colors="active", color_scheme="dark")
+    assert light == "rgb(255, 255, 255)" != page.locator(".cl-memory").first.evaluate(paper)
+
+
 def test_a_transposed_window_in_three_views(page):
     """By keyboard, from view to view: one output, with the multiplications of each way counted."""
     widget, shown = page.locator(".cl-transposed"), TransposedWindow()
