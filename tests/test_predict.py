@@ -151,6 +151,16 @@ def test_a_guess_is_remembered_and_the_first_one_counts(memory):
     ]
 
 
+def test_a_guess_that_two_views_hand_in_is_one(memory):
+    """A page hands in what no kernel heard of: two cells that show the same may do so at once."""
+    one, two = (predict("a", **ASK) for _ in range(2))
+    lock(one, 49)
+    lock(two, 49)
+    lock(two, 49)  # once more, and by hand
+    assert [event.detail["guess"] for event in predictions.guesses("a")] == [49, 49]
+    assert (one.heard, two.heard) == (1, 2)
+
+
 def test_a_guess_that_is_none_is_passed_over(memory):
     progress.record("guess", "a", guess="many", sure=70, actual=3)
     progress.record("guess", "a", guess=float("nan"), sure=70, actual=3)

@@ -57,9 +57,7 @@ def predict(
         figure = figure()
         check_instance("figure()", figure, Picture)
     widget = Guess(name, question, actual, unit, because, misconceptions, figure)
-    widget.guesses = [
-        {"guess": event.detail["guess"], "sure": event.detail["sure"]} for event in guesses(name)
-    ]
+    widget.guesses = _kept(name)
     widget.observe(partial(_remember, actual=float(actual), noisy=getattr(actual, "noisy", False)), "guesses")
     return widget
 
@@ -74,10 +72,15 @@ def guesses(name: str | None = None) -> list[progress.Event]:
     ]
 
 
+def _kept(name: str) -> list[dict[str, Any]]:
+    """Return what was guessed, as the widget has it."""
+    return [{"guess": event.detail["guess"], "sure": event.detail["sure"]} for event in guesses(name)]
+
+
 def _remember(change: Any, actual: float, noisy: bool) -> None:
     """Record what was just locked; what was too noisy to tell says so, and counts for no calibration."""
     widget = change["owner"]
-    for one in change["new"][len(change["old"]) :]:
+    for one in progress.not_kept(change, _kept(widget.name)):
         progress.record(
             "guess",
             widget.name,

@@ -45,6 +45,16 @@ def events(kind: str | None = None, name: str | None = None) -> list[Event]:
     return [event for event in memory().events() if kind in (None, event.kind) and name in (None, event.name)]
 
 
+def not_kept(change: Any, kept: list) -> list:
+    """Return what was added to the list of a widget and is not among what was kept of it.
+
+    Two of its views may hand in the same: a page hands in what no kernel heard of, wherever it is shown.
+    """
+    old, new = change["old"], change["new"]
+    added = enumerate(new[len(old) :], start=len(old) + 1)
+    return [one for end, one in added if kept.count(one) < new[:end].count(one)]
+
+
 def file() -> Path | None:
     """Return the file that progress is kept in; None if it is kept in memory only."""
     return memory().path

@@ -67,18 +67,23 @@ def walk_through(
         check_whole("at", at, least=1, most=len(walk.points))
     places = [of_heading(*place) for place in walk.read]
     widget = WalkThrough(walk, [{"words": str(place), "file": place.file} for place in places], at or 0)
-    titles = {point["title"] for point in widget.points}
-    widget.rounds = [
-        {"ticked": [title for title in one.ticked if title in titles], "seconds": one.seconds}
-        for one in record.rounds(progress.events(record.KIND), name)
-    ]
+    widget.rounds = _kept(widget)
     widget.observe(_remember, "rounds")
     return widget
+
+
+def _kept(widget: WalkThrough) -> list[dict[str, Any]]:
+    """Return the rounds that were ticked, as the widget has them."""
+    titles = {point["title"] for point in widget.points}
+    return [
+        {"ticked": [title for title in one.ticked if title in titles], "seconds": one.seconds}
+        for one in record.rounds(progress.events(record.KIND), widget.name)
+    ]
 
 
 def _remember(change: Any) -> None:
     """Record the rounds that were just ticked."""
     widget = change["owner"]
-    for one in change["new"][len(change["old"]) :]:
+    for one in progress.not_kept(change, _kept(widget)):
         record.keep(progress.memory(), widget.name, one["ticked"], len(widget.points), one["seconds"])
     widget.trouble = progress.trouble()
