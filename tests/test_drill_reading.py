@@ -66,7 +66,20 @@ UNDERSTOOD = [
 
 @pytest.mark.parametrize(("text", "unit", "value"), UNDERSTOOD)
 def test_understood(text, unit, value):
-    assert read(text, unit) == pytest.approx(value, rel=1e-12)
+    assert read(text, unit).value == pytest.approx(value, rel=1e-12)
+
+
+HALF = [  # half a step of the last digit
+    *(("4.93 MiB", BYTE, 0.005 * MIB), ("4.90 MB", BYTE, 5e3), ("4.9e6", BYTE, 5e4), ("4,9 MB", BYTE, 5e4)),
+    *(("147,456", ROW, 0.5), ("147,000", ROW, 500), ("about 5000", FLOP, 500), ("5000.0", FLOP, 0.05)),
+    *(("1.2x10^9", FLOP, 5e7), ("0.5 GMAC", FLOP, 1e8), (".25 ms", SECOND, 5e-6), ("12 %", PERCENT, 0.5)),
+    *(("0.375", PERCENT, 0.05), ("3/8", PERCENT, 0), ("2^20", BYTE, 0), ("memory", SIDE, 0)),
+]
+
+
+@pytest.mark.parametrize(("text", "unit", "half"), HALF)
+def test_how_finely_a_number_was_written(text, unit, half):
+    assert read(text, unit).half == pytest.approx(half, rel=1e-12)
 
 
 REFUSED = [
@@ -126,7 +139,7 @@ def test_refused_in_words(text, unit, said):
 def test_any_text_is_a_finite_number_or_refused_in_words(text):
     for unit in (FLOP, BYTE, SECOND, INTENSITY, RATIO, PERCENT, ROW, SIDE):
         try:
-            value = read(text, unit)
+            value = read(text, unit).value
         except NotUnderstood as refusal:
             value = 0.0 if str(refusal).strip() else None
         assert value is not None
@@ -136,8 +149,8 @@ def test_any_text_is_a_finite_number_or_refused_in_words(text):
 @settings(max_examples=examples(200), deadline=None)
 @given(st.floats(1e-6, 1e15), st.integers(0, 4))
 def test_what_python_writes_is_read_as_it_is(number, digits):
-    assert read(repr(number), FLOP) == pytest.approx(number, rel=1e-15)  # a power of ten is taken out
+    assert read(repr(number), FLOP).value == pytest.approx(number, rel=1e-15)  # a power of ten is taken out
     whole = int(number)
     if whole >= 10**6:
-        assert read(f"{whole:,}", FLOP) == whole
-        assert read(f"{whole:,}.{'5' * digits}", FLOP) == pytest.approx(whole, rel=1e-6)
+        assert read(f"{whole:,}", FLOP).value == whole
+        assert read(f"{whole:,}.{'5' * digits}", FLOP).value == pytest.approx(whole, rel=1e-6)

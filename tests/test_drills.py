@@ -163,6 +163,74 @@ def test_mib_for_mb_is_seen_in_what_is_typed():
     assert one.judge(f"{one.value / 1e6:.9g} MB").good is True
 
 
+def typed(value, one, digits):
+    """Return a value with some digits, as somebody types it who has worked it out."""
+    return f"{value:.{digits - 1}e}" + (" %" if one.about.unit is PERCENT else "")
+
+
+NAMED = [kind for kind in KINDS if any(drill(kind, seed).small_slips for seed in range(20))]
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_a_slip_that_the_tolerance_lets_pass_is_named_by_its_digits(kind):
+    for seed in range(100):
+        one = drill(kind, seed)
+        for slip in one.small_slips:
+            inside = abs(slip.value - one.value) < 0.999 * one.tolerance * one.value
+            said = one.verdict(typed(slip.value, one, 12))
+            same = [each.name for each in one.small_slips if near(each.value, slip.value, 1e-9)]
+            assert said.slip == same[0], (one, slip, said)
+            assert said.note.good is True or not inside
+            assert one.verdict(typed(slip.value, one, 2)).slip == "" or not inside
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_answer_rounded_or_estimated_is_never_taken_for_a_slip(kind):
+    if KINDS[kind].unit.choices:
+        return
+    for seed in range(100):
+        one = drill(kind, seed)
+        for digits in range(1, 12):
+            said = one.verdict(typed(one.value, one, digits))
+            assert not (said.note.good and said.slip), (one, digits, said)
+        for percent in range(76, 125):  # whoever estimates writes a digit or two
+            said = one.verdict(typed(one.value * percent / 100, one, 2))
+            assert not (said.note.good and said.slip), (one, percent, said)
+
+
+def layer_of(kind, fits):
+    return next(one for seed in range(999) if fits(one := drill(kind, seed)))
+
+
+def test_a_forgotten_bias_and_mb_for_mib_are_named_though_they_are_near_enough():
+    one = layer_of("parameters", lambda one: "with a bias" in one.question and one.value > 1e5)
+    weights = next(slip.value for slip in one.small_slips if slip.name == "forgets the bias")
+    note = one.judge(f"{weights:,.0f}")
+    assert (note.good, note.code) == (True, "\n".join(one.steps))
+    assert "near enough. To its last digit, though, yours is what comes out for" in note.body
+    assert "one who forgets the bias." in note.body
+    assert one.verdict(f"about {weights:.1e}").slip == ""
+    assert one.verdict(f"{one.value:,}").slip == ""
+    one = layer_of("im2col_bytes", lambda one: 2e7 < one.value < 9e7)
+    for text, slip in {
+        f"{one.value / 1024**2:.3g} MB": "takes MiB for MB",
+        f"{one.value / 1e6:.3g} MiB": "takes MB for MiB",
+        f"{one.value / 1e6:.3g} MB": "",
+        f"{one.value / 1024**2:.3g} MiB": "",
+        f"{one.value / 1024**2:.0g} MB": "",
+    }.items():
+        said = one.verdict(text)
+        assert (said.note.good, said.slip) == (True, slip), (text, said)
+
+
+def test_one_slip_of_the_parameters_is_no_other():
+    """Filters of one tap, and of one channel, have nothing to forget there: it was the bias."""
+    for seed in range(300):
+        one = drill("parameters", seed)
+        if "of 1 × 1" in one.question:
+            assert all("taps" not in slip.name for slip in (*one.slips, *one.small_slips)), one
+
+
 def test_what_is_not_understood_is_not_judged():
     one = drill("im2col_bytes", 0)
     for text, said in {

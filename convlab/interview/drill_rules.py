@@ -7,7 +7,7 @@ from typing import Any
 
 from convlab.interview import history, reading, words
 from convlab.interview.drills import Drill
-from convlab.interview.judge import ALIKE
+from convlab.interview.judge import ALIKE, CLEAR, FINE
 from convlab.interview.kind import SLACK, Kind
 from convlab.interview.kinds import KINDS
 from convlab.interview.places import of_cell
@@ -21,7 +21,7 @@ def rules(kinds: tuple[str, ...]) -> dict[str, Any]:
         "sentences": SENTENCES,
         "reading": _constants(reading),
         "words": _constants(words),
-        "judge": {"ALIKE": ALIKE, "SLACK": SLACK},
+        "judge": {"ALIKE": ALIKE, "FINE": FINE, "CLEAR": CLEAR, "SLACK": SLACK},
         "history": {"WAITS": history.WAITS, "DAY": history.DAY, "OTHERS": history.OTHERS},
         "units": [_unit(unit) for unit in ALL],
         "known": list(KINDS),
@@ -40,7 +40,8 @@ def plain(one: Drill) -> dict[str, Any]:
         "value": one.value,
         "tolerance": one.tolerance,
         "steps": list(one.steps),
-        "slips": [[slip.name, slip.value, slip.hint] for slip in one.slips],
+        "slips": [list(slip) for slip in one.slips],
+        "small_slips": [list(slip) for slip in one.small_slips],
     }
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from zlib import crc32
 
 from convlab.interview.judge import Judged, judged
-from convlab.interview.kind import Kind, Slip, told_apart
+from convlab.interview.kind import Kind, Slip, told_apart, too_small
 from convlab.interview.kinds import KINDS
 from convlab.interview.slips import of_unit
 from convlab.lessons.note import Note
@@ -41,6 +41,8 @@ class Drill:
         The arithmetic, a line for each step.
     slips : tuple of Slip
         The mistakes that `judge` knows by name.
+    small_slips : tuple of Slip
+        Those that the tolerance lets pass; `judge` names one where an answer is its value to the last digit.
     """
 
     kind: str
@@ -51,6 +53,7 @@ class Drill:
     tolerance: float
     steps: tuple[str, ...]
     slips: tuple[Slip, ...]
+    small_slips: tuple[Slip, ...]
 
     @property
     def answer(self) -> float | str:
@@ -116,6 +119,7 @@ def drill(
     while crc32((asked := about.ask(random)).question.encode()) % 2 != seed % 2:
         pass
     tolerance = about.tolerance_of(asked.answer)
+    slips = [*asked.slips, *of_unit(about.unit, asked.answer)]
     return Drill(
         kind=kind,
         seed=int(seed),
@@ -124,5 +128,6 @@ def drill(
         unit=about.unit.name,
         tolerance=tolerance,
         steps=asked.steps,
-        slips=told_apart(asked.answer, tolerance, [*asked.slips, *of_unit(about.unit, asked.answer)]),
+        slips=told_apart(asked.answer, tolerance, slips),
+        small_slips=too_small(asked.answer, tolerance, slips),
     )

@@ -89,6 +89,13 @@ def near(value: float, answer: float, tolerance: float) -> bool:
     return abs(value - answer) <= (tolerance + SLACK) * abs(answer)
 
 
+def too_small(answer: float, tolerance: float, slips: Iterable[Slip]) -> tuple[Slip, ...]:
+    """Return the slips that a tolerance lets pass: their values count as right, and are not the answer."""
+    return tuple(
+        slip for slip in slips if near(slip.value, answer, tolerance) and not near(slip.value, answer, 0)
+    )
+
+
 def told_apart(answer: float, tolerance: float, slips: Iterable[Slip]) -> tuple[Slip, ...]:
     """Return the slips that are told apart from the answer and from those before them."""
     kept: list[Slip] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from math import prod
+from typing import NamedTuple
 
 from convlab.interview.sentences import NotUnderstood
 from convlab.interview.units import Unit, factor_of
@@ -49,8 +50,23 @@ TWO_WAYS = "[1-9][0-9]{0,2},[0-9]{3}"
 COMMA = "[0-9]+,[0-9]+"
 
 
-def read(text: str, unit: Unit) -> float:
-    """Return the value of an answer, in a unit.
+class Typed(NamedTuple):
+    """A number as it was typed.
+
+    Attributes
+    ----------
+    value : float
+    half : float
+        Half a step of its last digit, by which it may be rounded: 0.005 of 4.93, 50 of 1,200; 0 of what is
+        exact: a fraction, a power, a word.
+    """
+
+    value: float
+    half: float
+
+
+def read(text: str, unit: Unit) -> Typed:
+    """Return an answer in a unit, and how finely it was written.
 
     Raises
     ------
@@ -66,7 +82,7 @@ def read(text: str, unit: Unit) -> float:
         word = re.sub(BOUND, "", text.lower())
         if word not in unit.choices:
             raise NotUnderstood("no choice", text=_quoted(text), words=unit.name)
-        return unit.choices[word]
+        return Typed(unit.choices[word], 0.0)
     text = re.sub(ABOUT, "", text, flags=re.IGNORECASE | re.ASCII)
     text = re.sub(POWERS, lambda raised: "^" + _translated(raised[0], RAISED), text)
     if re.match(ENDLESS, text, re.IGNORECASE | re.ASCII):
@@ -77,31 +93,38 @@ def read(text: str, unit: Unit) -> float:
     if found is None:
         raise NotUnderstood("no number", text=_quoted(text))
     word = found["word"].strip().rstrip(".").rstrip()
-    number = _value(found, word.lower() in unit.nouns)
-    value = number * factor_of(word, number, unit)
-    if value > LARGEST:
+    number, half = _number(found, word.lower() in unit.nouns)
+    factor = factor_of(word, number, unit)
+    if number * factor > LARGEST:
         raise NotUnderstood("too large")
-    return value
+    return Typed(number * factor, half * factor)
 
 
 def _translated(text: str, table: Mapping[str, str]) -> str:
     return "".join(table.get(letter, letter) for letter in text)
 
 
-def _value(found: re.Match[str], whole: bool) -> float:
+def _number(found: re.Match[str], whole: bool) -> Typed:
     """Return the number, without the word behind it; where things are counted, digits in threes are whole."""
     alone = not any(found[part] for part in ("e", "ten", "power", "below"))
     number = plain(found["plain"], whole and alone)
     if found["below"]:
         if not (below := float(plain(found["below"]))):
             raise NotUnderstood("over zero")
-        return float(number) / below
+        return Typed(float(number) / below, 0.0)
     exponent = found["power"] or found["e"] or found["ten"] or "0"
     if len(exponent) > 4:
         raise NotUnderstood("too large")
     if found["power"]:
-        return prod([float(number)] * int(exponent), start=1.0)  # factor by factor: the same in JavaScript
-    return float(f"{number}e{exponent}")
+        power = prod([float(number)] * int(exponent), start=1.0)  # factor by factor: the same in JavaScript
+        return Typed(power, 0.0)
+    return Typed(float(f"{number}e{exponent}"), 0.5 * float(f"1e{_last_place(number) + int(exponent)}"))
+
+
+def _last_place(number: str) -> int:
+    """Return the power of ten of the last digit: -2 of 1.25, 2 of 1200, whose zeros may be rounding."""
+    whole, _, part = number.partition(".")
+    return -len(part) if part else len(whole) - len(whole.rstrip("0"))
 
 
 def plain(text: str, whole: bool = False) -> str:

@@ -10,6 +10,7 @@ SENTENCES = {
     "it is": "You said {said}; it is {answer}: {how}.",
     "exactly": "exactly",
     "near enough": "near enough",
+    "small slip": "To its last digit, though, yours is what comes out for one who {slip}. {hint}",
     "too far": "You said {said}, which is too {too}.",
     "much": "much",
     "little": "little",

@@ -21,7 +21,8 @@ from convlab.widgets.shared.live import WAITING, Live
 from convlab.widgets.shared.traits import Choice
 
 RULES = ("sentences", "reading", "words", "judge", "history", "units", "known", "kinds")
-DRILL = ("kind", "seed", "question", "request", "value", "tolerance", "steps", "slips")
+SLIPS = ("slips", "small_slips")
+DRILL = ("kind", "seed", "question", "request", "value", "tolerance", "steps", *SLIPS)
 TYPED = ("kind", "seed", "text", "sure", "seconds")
 SENTENCES = {
     "intro": "A card of drills, one after the other, with fresh numbers. Each is answered in the head and "
@@ -175,10 +176,13 @@ def sealed(drills: Sequence[Mapping]) -> str:
     def number(text: str) -> int:
         return texts.setdefault(text, len(texts))
 
+    def numbered(slips: Sequence[Sequence]) -> list[list]:
+        return [[number(name), value, number(hint)] for name, value, hint in slips]
+
     short = [
         {name: one[name] for name in DRILL}
         | {"request": number(one["request"])}
-        | {"slips": [[number(name), value, number(hint)] for name, value, hint in one["slips"]]}
+        | {name: numbered(one[name]) for name in SLIPS}
         for one in drills
     ]
     return base64.b64encode(json.dumps({"texts": list(texts), "drills": short}).encode()).decode()

@@ -11,10 +11,12 @@ const KEPT = "convlab drills 1"; // the number is that of what is kept: another 
 function unsealed(text) {
   if (!text) return [];
   const { texts, drills } = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(text), (one) => one.charCodeAt(0))));
+  const named = (slips) => slips.map(([name, value, hint]) => [texts[name], value, texts[hint]]);
   return drills.map((one) => ({
     ...one,
     request: texts[one.request],
-    slips: one.slips.map(([name, value, hint]) => [texts[name], value, texts[hint]]),
+    slips: named(one.slips),
+    small_slips: named(one.small_slips),
   }));
 }
 

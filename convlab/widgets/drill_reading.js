@@ -8,7 +8,7 @@ const translated = (text, table) => [...text].map((one) => (Object.hasOwn(table,
 
 const begins = (pattern, text) => new RegExp(`^(?:${pattern})`, "i").test(text);
 
-/** The value of an answer, in a unit; what is none throws `NotUnderstood`. */
+/** An answer in a unit, and how finely it was written: { value, half }; what is none throws `NotUnderstood`. */
 export function read(typed, unit) {
   const rules = RULES.reading;
   let text = translated(typed, rules.ALIKE).trim();
@@ -18,7 +18,7 @@ export function read(typed, unit) {
   if (Object.keys(unit.choices).length) {
     const word = text.toLowerCase().replace(new RegExp(rules.BOUND), "");
     if (!Object.hasOwn(unit.choices, word)) throw new NotUnderstood("no choice", { text: quoted(text), words: unit.name });
-    return unit.choices[word];
+    return { value: unit.choices[word], half: 0 };
   }
   text = text.replace(new RegExp(rules.ABOUT, "i"), "");
   text = text.replace(new RegExp(rules.POWERS, "g"), (raised) => `^${translated(raised, rules.RAISED)}`);
@@ -27,25 +27,33 @@ export function read(typed, unit) {
   const found = fullmatch(rules.NUMBER, text.replace(/^\+/, ""))?.groups;
   if (!found) throw new NotUnderstood("no number", { text: quoted(text) });
   const word = found.word.trim().replace(/\.+$/, "").trimEnd();
-  const number = valueOf(found, unit.nouns.includes(word.toLowerCase()));
-  const value = number * factorOf(word, number, unit);
-  if (value > rules.LARGEST) throw new NotUnderstood("too large");
-  return value;
+  const { value, half } = numberOf(found, unit.nouns.includes(word.toLowerCase()));
+  const factor = factorOf(word, value, unit);
+  if (value * factor > rules.LARGEST) throw new NotUnderstood("too large");
+  return { value: value * factor, half: half * factor };
 }
 
 /** The number, without the word behind it; where things are counted, digits in threes are whole. */
-function valueOf(found, whole) {
+function numberOf(found, whole) {
   const alone = !(found.e || found.ten || found.power || found.below);
   const number = plain(found.plain, whole && alone);
   if (found.below) {
     const below = Number(plain(found.below));
     if (!below) throw new NotUnderstood("over zero");
-    return Number(number) / below;
+    return { value: Number(number) / below, half: 0 };
   }
   const exponent = found.power ?? found.e ?? found.ten ?? "0";
   if (exponent.length > 4) throw new NotUnderstood("too large");
-  if (!found.power) return Number(`${number}e${exponent}`);
-  return Array(Number(exponent)).fill(Number(number)).reduce((product, factor) => product * factor, 1);
+  if (found.power) {
+    return { value: Array(Number(exponent)).fill(Number(number)).reduce((product, factor) => product * factor, 1), half: 0 };
+  }
+  return { value: Number(`${number}e${exponent}`), half: 0.5 * Number(`1e${lastPlace(number) + Number(exponent)}`) };
+}
+
+/** The power of ten of the last digit: -2 of 1.25, 2 of 1200, whose zeros may be rounding. */
+function lastPlace(number) {
+  const [whole, part] = number.split(".");
+  return part ? -part.length : whole.length - whole.replace(/0+$/, "").length;
 }
 
 /** Digits with marks between them, as a computer writes them: 1,200,000 and 1 200 000, 1.25 and 3,5. */

@@ -77,13 +77,14 @@ def written(value, rng):
 def answers_to(one, rng):
     """Return texts for a drill: right in many notations, every slip, what lies on the limits, nonsense."""
     limits = [one.value * (1 + sign * one.tolerance * near) for sign in (1, -1) for near in (0.999, 1, 1.001)]
-    values = [one.value, *(slip.value for slip in one.slips)]
+    values = [one.value, *(slip.value for slip in (*one.slips, *one.small_slips))]
     known = [repr(value) for value in (*values, *limits)]
     notations = [written(value, rng) for value in values for _ in range(6)]
     others = [written(10 ** rng.uniform(-9, 25), rng) for _ in range(20)]
     mixed = ["".join(rng.choices(PIECES, k=rng.randint(1, 12))) for _ in range(30)]
     shown = map(one.about.unit.text, values)
-    return [*known, *shown, *notations, *(f"{text} %" for text in known), *others, *mixed]
+    digits = [f"{value:.{count}e}" for value in values for count in range(7)]
+    return [*known, *shown, *digits, *notations, *(f"{text} %" for text in known), *others, *mixed]
 
 
 def as_judged(one, text):
@@ -107,6 +108,7 @@ def test_the_judge_says_what_python_says(javascript):
     verdicts = [here[2] for here in expected]
     assert min(verdicts.count(each) for each in (True, False, None)) > 900  # all three were tried
     assert len({here[1] for here in expected}) > 50  # slips that were named
+    assert sum(bool(here[2] and here[1]) for here in expected) > 500  # in answers that are near enough
 
 
 STRANGERS = [{"drill": "of another version"}, {"right": 1}, {"number": None}, {"number": 2.5}]

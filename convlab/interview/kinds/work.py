@@ -51,7 +51,8 @@ FLOPS = Kind(
 def _ask_parameters(random: Random) -> Asked:
     p, bias = layer(random, batches=(1,)), random.random() < 0.5
     weights, channels = cost_of(p).weights, p.C // p.groups
-    total = weights + p.K * bias
+    biases = p.K * bias
+    total = weights + biases
     what = "with a bias for each filter" if bias else "without a bias"
     steps = [f"K·R·S·C/groups = {p.K} · {p.R} · {p.S} · {channels} = {weights:,} weights"]
     if bias:
@@ -61,13 +62,15 @@ def _ask_parameters(random: Random) -> Asked:
         total,
         tuple(steps),
         (
-            *of_layer(p, lambda seen: cost_of(seen).weights + p.K * bias, "forgets the groups"),
+            *of_layer(p, lambda seen: cost_of(seen).weights + biases, "forgets the groups"),
             Slip("counts bytes of float32", 4 * total, "Asked are parameters, not their bytes."),
-            Slip("counts one filter only", weights / p.K, "Every filter has weights of its own."),
+            Slip("counts one filter only", total / p.K, "Every filter has weights of its own."),
             Slip(
-                "leaves out the channels", p.K * p.R * p.S, "A filter has weights for each channel it sees."
+                "leaves out the channels",
+                weights / channels + biases,
+                "A filter has weights for each channel it sees.",
             ),
-            Slip("counts the taps along one axis", weights / p.S, "A filter has rows and columns."),
+            Slip("counts the taps along one axis", weights / p.S + biases, "A filter has rows and columns."),
             Slip(
                 "forgets the bias" if bias else "adds a bias",
                 weights if bias else weights + p.K,
@@ -75,7 +78,7 @@ def _ask_parameters(random: Random) -> Asked:
             ),
             Slip(
                 "counts weights anew at each pixel",
-                weights * p.P * p.Q,
+                weights * p.P * p.Q + biases,
                 "A filter is the same wherever it stops: that is what makes it a convolution.",
             ),
         ),
