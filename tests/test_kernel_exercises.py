@@ -339,7 +339,7 @@ def my_copy(rows="row", columns="col", value="x[row, col]", guard="row < x.shape
             my_copy(guard="row < x.shape[0] and 0 < col < x.shape[1]"),
             "The first 1 of 32 columns is",
         ),
-        (my_copy(value="y[row, col] + x[row, col]"), "holds nothing at first"),
+        (my_copy(value="y[row, col] + x[row, col]"), "holds nothing at first, so there is nothing to read"),
         (my_copy(rows="0", columns="0"), "numbers of its own"),
         (my_copy(rows="row / 2"), "divide them with `//`"),
         (my_copy(rows="row - 1"), "A place below zero"),
@@ -412,9 +412,57 @@ def reverse_meets_in_the_tile(x, y):
         cuda.syncthreads()
 
 
+@cuda.jit
+def tail_hands_nothing_on(x, y):
+    tile = cuda.shared.array(64, float32)
+    t, first = cuda.threadIdx.x, cuda.blockIdx.x * 64
+    count = min(64, x.size - first)
+    if t < count:
+        tile[t] = x[first + t]
+    cuda.syncthreads()
+    if t < count:
+        y[first + count - 1 - t] = tile[t]
+
+
+@cuda.jit
+def tail_at_two_barriers(x, y):
+    tile = cuda.shared.array(64, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    count = min(64, x.size - cuda.blockIdx.x * 64)
+    if t < count:
+        tile[t] = x[i]
+        cuda.syncthreads()
+    else:
+        cuda.syncthreads()
+    if t < count:
+        y[i] = tile[count - 1 - t]
+
+
+@cuda.jit
+def gather_from_the_first_place(x, table, y):
+    m, c = cuda.blockIdx.x, cuda.threadIdx.x
+    place = table[m, 0]
+    for tap in range(table.shape[1]):
+        y[m, tap, c] = x[place + tap * 32 + c] if place >= 0 else float32(0)
+
+
+@cuda.jit
+def product_of_8_columns(a, b, y):
+    n, m = cuda.threadIdx.x, cuda.threadIdx.y
+    for i in range(4):
+        total = float32(0)
+        for k in range(a.shape[1]):
+            total += a[m + 8 * i, k] * b[k, n]
+        y[m + 8 * i, n] = total
+
+
 @pytest.mark.parametrize(
     ("name", "kernel", "words"),
     [
+        ("tail", tail_hands_nothing_on, "No thread reads in shared memory what another one put there"),
+        ("tail", tail_at_two_barriers, "A barrier is for all threads of the block: none may pass it by."),
+        ("gather", gather_from_the_first_place, "Taps from 2 on are wrong."),
+        ("register_tile", product_of_8_columns, "Columns from 8 on are not written."),
         ("copy", copy_by_one_thread, "One lane asks while the others"),
         ("copy", copy_in_steps_of_16, "how far apart do blocks begin?"),
         ("copy", copy_twice, "Once is enough"),

@@ -83,7 +83,10 @@ def _of_mistake(ran: Ran, mistake: Mistake) -> str:
     if mistake.kind == errors.UNWRITTEN:
         which = ran.parameter(mistake.array)
         if which >= 0:
-            return f"{mistake.array} holds nothing at first: add up in a variable, and write the sum once."
+            return (
+                f"{mistake.array} holds nothing at first, so there is nothing to read in it: a sum is added "
+                "up in a variable, and written once."
+            )
         if "a local array" in mistake.message:
             return f"A local array holds anything at first: set {mistake.array} to zero before you add to it."
         return NEVER if _nobody_writes(ran, mistake) else EARLY
@@ -215,8 +218,10 @@ def _along(axis: int, part: np.ndarray) -> tuple:
 def _plural(letters: str, axis: int, axes: int) -> str:
     if axes == 1:
         return "numbers of y"
-    name = AXES.get(letters[axis], letters[axis]) if len(letters) == axes else f"places along axis {axis}"
-    return name.replace("row", "rows").replace("column", "columns") if "axis" not in name else name
+    if len(letters) != axes:
+        return f"places along axis {axis}"
+    one, *of = AXES.get(letters[axis], letters[axis]).split(" ", 1)
+    return " ".join([f"{one}s", *of])
 
 
 def _nth(n: int) -> str:

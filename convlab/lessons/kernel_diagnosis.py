@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from convlab.gpu import simulator
-from convlab.gpu.simulator.errors import BOUNDS, NEGATIVE, RACE
+from convlab.gpu.simulator.errors import BARRIER, BOUNDS, NEGATIVE, RACE
 from convlab.lessons.difference import same
 from convlab.lessons.exercise import Mistake
 from convlab.lessons.guard import TimeUp
@@ -51,8 +51,8 @@ class Behaviour:
     wasted : frozenset
         Where the numbers are right, what it asks too much of, and in which manner.
     way : tuple
-        Where the numbers are right: whether threads met in shared memory, and what the exercise's `method`
-        says.
+        Where the numbers are right: whether it has shared memory, whether threads met there, and whether the
+        exercise's `method` misses something.
     """
 
     found: frozenset[Found] = frozenset()
@@ -123,7 +123,8 @@ def behaviour(exercise: KernelExercise, number: int, ran: Ran) -> Behaviour:
     if not ran.right:
         return Behaviour(y=y, totals=totals)
     wasted = frozenset((key, manner(ran, key)) for key in wasteful(exercise, number, ran))
-    way = carried(ran), bool(exercise.method and exercise.method(ran))
+    shares = any(site.space == "shared" for site in ran.sites)
+    way = shares, carried(ran), bool(exercise.method and exercise.method(ran))
     return Behaviour(y=y, totals=totals, wasted=wasted, way=way)
 
 
@@ -137,7 +138,9 @@ def _found(ran: Ran, mistake: simulator.Mistake) -> Found:
         if isinstance(i, int | np.integer) and not 0 <= i < size
     )
     first = tuple(mistake.index), tuple(mistake.block), tuple(mistake.thread)
-    return Found(mistake.kind, which, beyond, mistake.count, first)
+    # At two barriers, or at one while others are gone: these are two things.
+    kind = mistake.kind if mistake.other is None else f"{mistake.kind}, at two places"
+    return Found(kind if mistake.kind == BARRIER else mistake.kind, which, beyond, mistake.count, first)
 
 
 def _fits(exercise: KernelExercise, mistake: Mistake, mine: Sequence[Behaviour], level: Level) -> bool:

@@ -119,9 +119,19 @@ EXERCISE = KernelExercise(
             "The picture ends below and on the right as well.",
         ),
         Mistake(
+            "asks whether there is such a place in x, not whether row and column are in the picture",
+            {"0 <= h < H and 0 <= w < W": "0 <= (h * W + w) * C < H * W * C"},
+            "One column past the end of a line is the next line's first: a place of x, and yet padding.",
+        ),
+        Mistake(
             "swaps r and s",
             {_TAP: "rest, r = divmod(rest, R)\n        tile, s = divmod(rest, S)"},
             "Taps are counted along their rows: s is the inner one, so it comes off first.",
+        ),
+        Mistake(
+            "counts taps in rows of R",
+            {_TAP: "rest, s = divmod(rest, R)\n        tile, r = divmod(rest, S)"},
+            "A filter has R rows, and each has S taps: S is what s comes off by.",
         ),
         Mistake(
             "lays the taps of a pixel side by side",
@@ -145,6 +155,11 @@ EXERCISE = KernelExercise(
             "counts the picture's pixels in lines of the output",
             {"h * W + w": "h * Q + w"},
             "x has lines of W pixels, however long those of the output are.",
+        ),
+        Mistake(
+            "counts the picture's pixels in lines of H",
+            {"h * W + w": "h * H + w"},
+            "There are H lines, and each has W pixels: line h begins at pixel h * W.",
         ),
         Mistake(
             "counts pixels, not numbers",

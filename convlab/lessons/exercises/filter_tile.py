@@ -76,6 +76,14 @@ EXERCISE = KernelExercise(
             "fetch two.",
         ),
         Mistake(
+            "leaves out the taps that look beyond the block",
+            {
+                "    total += patch": "    if cuda.threadIdx.y + r < 8 and cuda.threadIdx.x + s < 32:\n"
+                "                    total += patch"
+            },
+            "What lies under the next block belongs to the window as well: that is what the halo is for.",
+        ),
+        Mistake(
             "goes over the patch once, and fetches 256 of its 340 pixels",
             {"10 * 34, 8 * 32": "8 * 32, 8 * 32"},
             "There are more pixels than threads: some of them have a second one to fetch.",

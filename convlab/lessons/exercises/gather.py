@@ -39,9 +39,18 @@ def _cases() -> Iterator[Launch]:
 
 
 @cuda.jit
-def _lanes_along_taps(x, table, y):
+def _a_lane_for_each_tap(x, table, y):
     m, tap = cuda.blockIdx.x, cuda.threadIdx.x
     if tap < table.shape[1]:
+        place = table[m, tap]
+        for c in range(32):
+            y[m, tap, c] = x[place + c] if place >= 0 else float32(0)
+
+
+@cuda.jit
+def _lanes_along_taps(x, table, y):
+    m = cuda.blockIdx.x
+    for tap in range(cuda.threadIdx.x, table.shape[1], 32):
         place = table[m, tap]
         for c in range(32):
             y[m, tap, c] = x[place + c] if place >= 0 else float32(0)
@@ -72,7 +81,7 @@ EXERCISE = KernelExercise(
         "place >= 0, else float32(0).",
     ),
     cases=_cases,
-    shapes={"return": "MTC"},
+    shapes={"return": ("pixel", "tap", "channel")},
     generous=2.0,  # zeros first, and what is there after them, is one way to write it
     mistakes=(
         Mistake(
@@ -112,6 +121,12 @@ EXERCISE = KernelExercise(
             "looks for the channels a picture apart",
             {"x[place + c]": "x[place // 32 + c * (x.size // 32)]"},
             "Here the channels of a pixel lie side by side: the order is NHWC.",
+        ),
+        Mistake(
+            "has a lane for each tap, but not more taps than lanes",
+            _a_lane_for_each_tap,
+            "A filter may have more taps than a block has lanes. There is a lane for each channel: let each "
+            "go over the taps.",
         ),
         Mistake(
             "lets neighbouring lanes go along the taps",

@@ -84,7 +84,7 @@ EXERCISE = KernelExercise(
         "then sums[i, j] += column[i] * line[j]; at the end y[m + 8 * i, n + 8 * j] = sums[i, j].",
     ),
     cases=_cases,
-    shapes={"return": "MN"},
+    shapes={"return": ("row", "column")},
     method=_from_registers,
     mistakes=(
         Mistake(
@@ -127,6 +127,16 @@ EXERCISE = KernelExercise(
             "takes the first k only",
             {"range(a.shape[1])": "range(1)"},
             "K is `a.shape[1]`: all of a row of a, and of a column of b, belong into the sum.",
+        ),
+        Mistake(
+            "leaves out the last k",
+            {"range(a.shape[1])": "range(a.shape[1] - 1)"},
+            "`range(n)` ends at n - 1 already.",
+        ),
+        Mistake(
+            "takes K for 32",
+            {"range(a.shape[1])": "range(32)"},
+            "y is 32 x 32, but how many numbers a row of a has is another thing: `a.shape[1]`.",
         ),
         Mistake(
             "writes the transpose",
