@@ -9,6 +9,7 @@ from math import ceil, log2, prod
 import numpy as np
 
 from convlab.gpu.numba_cuda import cuda, float32
+from convlab.lessons import EXERCISES
 
 
 def half_up(whole, part):
@@ -109,6 +110,35 @@ def halves(wrong, height):
     return sum(height <= row < height + height // 2 for row in wrong), below
 
 
+def by_remainders(wrong, height):
+    """Take the places of all strips for those of one."""
+    places = {row % height for row in wrong}
+    heads = (at for at in range(height) if at not in places)
+    feet = (at for at in range(height) if height - 1 - at not in places)
+    return next(heads, height), next(feet, height)
+
+
+def at_the_last_cut(wrong, height):
+    """Look at the last cut that has a wrong row beside it, where the last strip may be too short to tell."""
+    cut = (max(wrong, default=height) + 1) // height * height
+    above = next(at for at in range(height) if cut + at not in wrong)
+    return above, next(at for at in range(height) if cut - 1 - at not in wrong)
+
+
+def short_table(*sizes):
+    """Keep the table in 16 bits."""
+    return np.array(EXERCISES["buffer"].solution(*sizes)).astype(np.int16)
+
+
+def whole_along_k(a, b, size):
+    """Cut rows and columns into blocks, and sum up a number of y over all of K."""
+    y = np.zeros((len(a), b.shape[1]))
+    for m, n in product(range(0, len(a), size), range(0, b.shape[1], size)):
+        for i, j in product(range(m, min(m + size, len(a))), range(n, min(n + size, b.shape[1]))):
+            y[i, j] = sum(a[i, k] * b[k, j] for k in range(len(b)))
+    return y
+
+
 def short_spectrum(x, w):
     """Correlate through spectra that are too short by a row where a power of two is just met."""
     size = tuple(1 << ceil(log2(max(1, one + taps - 2))) for one, taps in zip(x.shape, w.shape, strict=True))
@@ -151,10 +181,18 @@ WRONG = {
             32, 2048 // threads, round(65536 / (registers * threads)), 233472 // (shared + 1024)
         ),
     ],
-    "fast_size": [lambda n: smooth(n, 8, 6, 4), lambda n: smooth(n, 10, 7, 5)],
+    "fast_size": [
+        lambda n: smooth(n, 8, 6, 4),
+        lambda n: smooth(n, 10, 7, 5),
+        lambda n: smooth(n, 11, 8, 6),
+        lambda n: smooth(n, 12, 8, 6),
+        lambda n: smooth(n, 15, 8, 5),
+    ],
+    "buffer": [short_table],
+    "blocked_product": [whole_along_k],
     "regret": [regret_once],
     "registers": [lambda rows, vectors: rows * vectors + min(rows, vectors) + 1],
-    "missing_border": [halves],
+    "missing_border": [halves, by_remainders, at_the_last_cut],
     "correlate": [short_spectrum],
 }
 NAMED = [(name, number) for name, answers in WRONG.items() for number in range(len(answers))]

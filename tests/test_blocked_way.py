@@ -50,7 +50,12 @@ def halved(a, b, size):
     return sum(halved(left, right, size) for left, right in parts)
 
 
-@pytest.mark.parametrize("answer", [filled_up, in_lists, halved])
+def in_lists_of_floats(a, b, size):
+    """The same, after floats were made of all numbers, one by one."""
+    return in_lists(*(np.array([list(map(float, row)) for row in matrix]) for matrix in (a, b)), size)
+
+
+@pytest.mark.parametrize("answer", [filled_up, in_lists, in_lists_of_floats, halved])
 def test_blocks_of_any_kind_are_right(answer):
     note = check("blocked_product", answer)
     assert note.good, note
@@ -95,6 +100,22 @@ def test_loops_that_never_use_the_size_are_refused(answer):
     note = check("blocked_product", answer)
     assert note.good is False
     assert "does not depend on `size`" in note.diagnosis
+
+
+def blocks_but_along_k(a, b, size):
+    """Blocks of y, each number of it summed up over all of K."""
+    y = np.zeros((len(a), b.shape[1]))
+    for i, j in product(range(0, len(a), size), range(0, b.shape[1], size)):
+        for m, n in product(range(i, min(i + size, len(a))), range(j, min(j + size, b.shape[1]))):
+            for k in range(len(b)):
+                y[m, n] += a[m, k] * b[k, n]
+    return y
+
+
+def test_blocks_of_y_that_go_over_all_of_k_at_once_are_refused():
+    note = check("blocked_product", blocks_but_along_k)
+    assert note.good is False
+    assert "along K there are no blocks" in note.diagnosis
 
 
 def numbers_in_blocks(a, b, size):

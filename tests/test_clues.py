@@ -56,6 +56,8 @@ def put(y, where, value):
         (lambda y, x, w, s, p: y / x.shape[3], "divided by C"),
         (lambda y, x, w, s, p: y / w[0, ..., 0].size, "divided by R and by S"),
         (lambda y, *a: 100 * y, "100 times too large"),
+        (lambda y, *a: y.astype(np.float16), "float16 has three digits"),
+        (lambda y, *a: y.cumsum().reshape(y.shape), "a sum has to begin at 0 for every number"),
         (lambda y, *a: put(y, np.s_[:, 0], 99), "first row is wrong"),
         (lambda y, *a: put(y, np.s_[:, -1], 99), "last row is wrong"),
         (lambda y, x, w, s, p: y if s == 1 else y * 1.5, "wherever stride is 1"),
@@ -84,7 +86,26 @@ def test_clues_of_numbers(function, words):
 def test_results_that_are_rounded():
     right = EXERCISES["separable_saving"].answer
     assert "rounded to 2 digits" in said("separable_saving", lambda *a: round(right(*a), 2))
+    assert "rounded down to whole numbers" in said("separable_saving", lambda *a: int(right(*a)))
+    assert "float32 seven" in said("separable_saving", lambda *a: np.float32(right(*a)))
     assert said("separable_saving", lambda *a: round(right(*a), 2) + 0.001 * a[0]) == ""
+
+
+def test_one_array_that_is_put_everywhere():
+    right = EXERCISES["im2row"].answer
+    assert "one array that is filled anew" in said("im2row", lambda *a: [right(*a)[-1]] * len(right(*a)))
+
+
+def test_what_is_said_of_results_that_are_several_numbers():
+    right = EXERCISES["choose_split"].answer
+    thousands = lambda *a: (right(*a)[0], right(*a)[1] / 1000)  # noqa: E731
+    assert [case for case in EXERCISES["choose_split"].cases() if right(*case)[1] == 0]  # 0 fits any factor
+    assert said("choose_split", thousands) == "Only bytes is wrong. Every result is 1000 times too small."
+    right_times = EXERCISES["both_ways"].answer
+    larger_first = lambda *a: tuple(sorted(right_times(*a), reverse=True))  # noqa: E731
+    assert said("both_ways", larger_first) == (
+        "In the cases that are wrong the numbers are right, but in the order (exchange, recompute)."
+    )
 
 
 def test_what_a_single_right_case_has_in_common_with_itself_is_no_clue():

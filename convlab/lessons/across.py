@@ -18,9 +18,29 @@ def clues_of_cases(exercise: Exercise, all_: Sequence[Outcome], wrong: Sequence[
     """Yield what holds of all cases, the most particular first; `wrong` are those that fail."""
     if len(all_) > 2 and all(o.got is not None and same(o.got, all_[0].got) for o in all_):
         yield "It returns the same in every case: what does the result depend on?"
-    alike = (_rounded(all_), _factor(exercise, all_), _offset(exercise, all_), _overflown(wrong))
+    alike = (
+        _rounded(all_),
+        _factor(exercise, all_),
+        _offset(exercise, all_),
+        _overflown(wrong),
+        _coarse(all_),
+    )
     yield from filter(None, alike)
     yield from filter(None, (_where(exercise, all_, wrong), _unfitting(wrong), _cast(wrong)))
+
+
+def _coarse(outcomes: Sequence[Outcome]) -> str:
+    """Find numbers of which the first digits are right, and no others: those of a short type."""
+    for o in outcomes:
+        expected, got = np.asarray(o.expected, np.float64), numbers(o.got)
+        if got is None or got.shape != expected.shape:
+            return ""
+        if (np.abs(got - expected) > 2e-3 * np.abs(expected).max(initial=0)).any():
+            return ""
+    return (
+        "The first digits are right, and the last are not: of what type are your numbers? float16 has three "
+        "digits, float32 seven."
+    )
 
 
 def _overflown(wrong: Sequence[Outcome]) -> str:
@@ -53,13 +73,16 @@ def _rounded(outcomes: Sequence[Outcome]) -> str:
         if all(np.isclose(o.got, np.round(o.expected, digits), rtol=1e-12, atol=0) for o in outcomes):
             to = f"{digits} digits behind the point" if digits else "whole numbers"
             return f"Your results are rounded to {to}: return them as they are."
+    if all(o.got == np.floor(o.expected) for o in outcomes):
+        return "Your results are rounded down to whole numbers: return them as they are."
     return ""
 
 
 def _factor(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
     """Find that all results are the right ones times an argument or a simple number."""
+    outcomes = [o for o in outcomes if np.any(o.expected) or not same(o.expected, o.got)]  # 0 fits any factor
     ratios = [ratio for o in outcomes if (ratio := _one_ratio(o)) is not None]
-    if len(ratios) < len(outcomes) or np.allclose(ratios, 1):
+    if not ratios or len(ratios) < len(outcomes) or np.allclose(ratios, 1):
         return ""
     plain = {1 / n: f"{n:g} times too small" for n in (2, 3, 4, 8, 16, 100, 1000, 1024, 1e6)}
     plain |= {1 / r: said.replace("small", "large") for r, said in plain.items()}

@@ -6,7 +6,7 @@ Said is the first that is so in every wrong case. After these come clues from al
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations, product
 
 import numpy as np
@@ -35,6 +35,7 @@ _PLANES = ("PQ", "HW")  # what has a border with padding beside it
 _FEW = 12  # different numbers; fewer lie in the same way by chance, unless it is so in another case, too
 
 Letters = str | tuple[str, ...]
+Look = Callable[[np.ndarray, np.ndarray, Letters], Iterator[str]]
 
 
 def clue(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
@@ -57,15 +58,18 @@ def _clues_of_a_case(exercise: Exercise, _: Sequence[Outcome], wrong: Sequence[O
     arrays = [(np.asarray(o.expected, np.float64), numbers(o.got)) for o in wrong]
     pairs = [(e, g) for e, g in arrays if g is not None and e.ndim]
     if pairs and len(pairs) == len(wrong):
-        yield from of_arrays(pairs, exercise.shapes.get("return", ""))
+        looks = _LOOKS_AT_PARTS if exercise.parts else _LOOKS
+        yield from of_arrays(pairs, exercise.shapes.get("return", ""), looks)
 
 
-def of_arrays(pairs: Sequence[tuple[np.ndarray, np.ndarray]], letters: Letters) -> Iterator[str]:
+def of_arrays(
+    pairs: Sequence[tuple[np.ndarray, np.ndarray]], letters: Letters, looks: Sequence[Look] | None = None
+) -> Iterator[str]:
     """Yield what holds of all pairs of an array that was expected and one that came out; there are some."""
     different = np.unique(np.concatenate([np.ravel(e) for e, _ in pairs])).size
     telling = different >= _FEW or (different > 2 and len(pairs) > 1)
-    for look in (_nan, _empty, _whole, _order, _turned, _sized, _shifted, _unordered, _placed, _somewhere):
-        if look in (_empty, _shifted, _unordered, _placed, _somewhere) and not telling:
+    for look in looks or _LOOKS:
+        if look in (_empty, _repeated, _running, _shifted, _unordered, _placed, _somewhere) and not telling:
             continue  # zeros and ones lie in many ways by chance
         each = [list(look(e, g, letters if len(letters) == e.ndim else "")) for e, g in pairs]
         yield from (sentence for sentence in each[0] if all(sentence in other for other in each))
@@ -89,6 +93,20 @@ def _whole(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[
         return
     if (np.abs(got - expected) <= 1 + 1e-3 * np.abs(expected)).all():
         yield "Your numbers lost their fractions: of what type is the array that they are written into?"
+
+
+def _repeated(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[str]:
+    """Find the last part of the result in the place of all: one array that was put there again and again."""
+    if got.shape == expected.shape and len(got) > 1 and same(np.broadcast_to(expected[-1], got.shape), got):
+        yield (
+            "What comes last is everywhere: is it one array that is filled anew, and put there each time? "
+            "Put a copy there."
+        )
+
+
+def _running(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[str]:
+    if got.shape == expected.shape and same(np.cumsum(expected).reshape(got.shape), got):
+        yield "Each number has all those before it in it: a sum has to begin at 0 for every number."
 
 
 def _order(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[str]:
@@ -186,6 +204,13 @@ def _somewhere(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Itera
         yield "Only numbers that should be 0 are wrong: what puts the zeros there?"
     elif _same_numbers(expected, got):
         yield "These are the right numbers in another order."
+
+
+_LOOKS: tuple[Look, ...] = (
+    *(_nan, _empty, _whole, _order, _turned, _sized, _repeated, _running, _shifted, _unordered, _placed),
+    _somewhere,
+)
+_LOOKS_AT_PARTS: tuple[Look, ...] = (_nan, _whole)  # numbers of different things have no places
 
 
 def _plane(letters: Letters, axes: int) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import groupby
 
 import numpy as np
 
@@ -50,15 +51,22 @@ def _in_blocks(function: Callable) -> str:
                 f"With size = {size} it multiplies {shapes}: no block may have more than {size} rows or "
                 "columns. Cut a and b into blocks, multiply block by block, and add up what belongs together."
             )
-    single = all(one == two == () for (one, two), _ in log.products)
-    alike = single and log.order and log.order == _watched_work(function, 2).order
-    if not log.products:  # it has taken the numbers out of a and b
-        work = _noted_work(function, size)
-        alike = alike or (work and work == _noted_work(function, 2))
+    work = [] if any(one or two for (one, two), _ in log.products) else _noted_work(function, size)
+    if work:  # number by number
+        alike = work == _noted_work(function, 2)
+    else:  # it makes floats of the numbers: each time anew, or once, and then nothing shows
+        reads = sum(shape == () for parts in log.read.values() for shape in parts)
+        once = reads <= sum(matrix.size for matrix in _small())
+        alike = not once and log.order == _watched_work(function, 2).order
     if alike:
         return (
             "Your order of work does not depend on `size`: it takes number after number as if there were no "
             "blocks. Let the outer loops go in steps of `size`, and multiply one block before the next."
+        )
+    if max((len(list(run)) for _, run in groupby(work, _number_of_y)), default=0) > size:
+        return (
+            "It goes over all of K for a number of y before it begins the next: along K there are no blocks. "
+            "Multiply one block of a by one of b, all numbers of it, before the next."
         )
     if not log.products and _at_once(function):
         return (
@@ -66,6 +74,12 @@ def _in_blocks(function: Callable) -> str:
             "rounded otherwise. Multiply slices of them: a[m : m + size, k : k + size]."
         )
     return ""
+
+
+def _number_of_y(product: tuple) -> tuple[int, int]:
+    """Return the row and the column of y that a product of a number of a by one of b belongs to."""
+    (row, _), (_, column) = product
+    return row, column
 
 
 def _watched_work(function: Callable, size: int) -> Log:
@@ -137,6 +151,11 @@ EXERCISE = Exercise(
             "leaves out the columns of b that do not fill a block",
             {"range(0, N, size)": "range(0, N - size + 1, size)"},
             "The last block of columns is smaller, and counts.",
+        ),
+        Mistake(
+            "leaves out what does not fill a block along k",
+            {"range(0, K, size)": "range(0, K - size + 1, size)"},
+            "The last block along k is smaller, and belongs into the sum.",
         ),
         Mistake(
             "does not add up along k",

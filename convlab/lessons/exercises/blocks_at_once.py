@@ -137,6 +137,11 @@ EXERCISE = Exercise(
             "What is left over is too little for one more block.",
         ),
         Mistake(
+            "returns the share of the threads",
+            {", 32)": ", 32) * threads / 2048"},
+            "That is the occupancy. Asked is how many blocks fit.",
+        ),
+        Mistake(
             "returns warps",
             {", 32)": ", 32) * threads // 32"},
             "Asked is how many blocks fit. A block has several warps.",

@@ -125,9 +125,24 @@ EXERCISE = Exercise(
             "A window has R rows of R taps.",
         ),
         Mistake(
+            "takes numbers of eight bytes",
+            {"4 * W": "8 * W"},
+            "These are float32, of four bytes each.",
+        ),
+        Mistake(
+            "takes the bandwidth for bits",
+            {"/ bandwidth": "* 8 / bandwidth"},
+            "A link is often sold in bits a second. Here `bandwidth` is in bytes.",
+        ),
+        Mistake(
             "counts numbers, not bytes",
             {"4 * W": "W"},
             "The bandwidth is in bytes, and a float32 takes more than one.",
+        ),
+        Mistake(
+            "sends one pixel of a row",
+            {"4 * W * C": "4 * C"},
+            "The picture is cut across its rows: all W pixels of a row go over the wire.",
         ),
         Mistake(
             "sends one channel only",
@@ -185,6 +200,11 @@ EXERCISE = Exercise(
             "computes while it waits",
             {f"latency + {_SEND} + {_COMPUTE}": f"max(latency + {_SEND}, {_COMPUTE})"},
             "What is computed twice is made of the rows that are waited for. Here the times add up.",
+        ),
+        Mistake(
+            "adds up what both machines take",
+            {"return recompute, exchange": "return 2 * recompute, 2 * exchange"},
+            "They work at the same time, each on its side of the cut. Asked is what one of them takes.",
         ),
         Mistake(
             "recomputes as well as exchanges",

@@ -45,7 +45,10 @@ EXERCISE = Exercise(
         "Begin with np.full(shape, -1). Go over all m of all tiles, with min(m, P*Q - 1) for those past the "
         "last pixel, over r and s, and write (h*W + w)*C where 0 <= h < H and 0 <= w < W.",
     ),
-    cases=lambda: (*LAYERS, (3, 4, 1, 2, 2, 1, 0, 4), (4, 4, 1, 2, 2, 1, 1, 2), (4, 9, 2, 2, 2, 3, 2, 5)),
+    cases=lambda: (
+        *(*LAYERS, (3, 4, 1, 2, 2, 1, 0, 4), (4, 4, 1, 2, 2, 1, 1, 2), (4, 9, 2, 2, 2, 3, 2, 5)),
+        (3, 3, 4096, 2, 2, 1, 0, 4),  # a place that 16 bits are too few for
+    ),
     answer=_answer,
     shapes={"return": ("tile", "tap", "row")},
     mistakes=(
@@ -73,6 +76,11 @@ EXERCISE = Exercise(
             "looks for the edges above and on the left only",
             {"0 <= h < H and 0 <= w < W": "0 <= h and 0 <= w"},
             "There is padding below and on the right as well: h < H, w < W.",
+        ),
+        Mistake(
+            "asks whether there is such a place, not whether row and column are in the picture",
+            {"0 <= h < H and 0 <= w < W": "0 <= (h * W + w) * C < H * W * C"},
+            "One column past the end of a row is the next row's first: a place, and yet padding.",
         ),
         Mistake(
             "forgets the padding",

@@ -96,7 +96,10 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "converts after every layer",
-            {"(convert if other != layout else 0)": "convert * (times is not seconds[0])"},
+            {
+                "for times in seconds": "for number, times in enumerate(seconds)",
+                "(convert if other != layout else 0)": "convert * (number > 0)",
+            },
             "A change is paid for where the layout changes, and nowhere else.",
         ),
         Mistake(
@@ -111,6 +114,12 @@ EXERCISE = Exercise(
             "pays where the layout stays the same",
             {"other != layout": "other == layout"},
             "It is a change of layout that costs.",
+        ),
+        Mistake(
+            "overwrites a time that the next layout still asks for",
+            {"before, best = best, {}": "before = best = {**dict.fromkeys(times, float('inf')), **best}"},
+            "The chains that end in a layout are made of those that ended one layer *before*: keep these "
+            "until all layouts have been looked at.",
         ),
         Mistake(
             "tells the dearest chain",

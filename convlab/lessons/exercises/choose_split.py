@@ -45,6 +45,8 @@ def _cases() -> Iterator[tuple]:
     yield 1, 18, 100, 8, 8, 3, 8  # nor the rows here
     yield 1, 16, 100, 8, 8, 7, 8  # two rows each: fewer than the border
     yield 1, 24, 100, 8, 8, 7, 8  # three are enough
+    yield 3, 16, 100, 8, 8, 3, 2  # more pictures than machines, but not as many for each
+    yield 4, 4, 3, 8, 8, 1, 4
     yield 32, 112, 112, 64, 64, 3, 16
     yield 2, 1024, 1024, 32, 16, 5, 8
     yield 32, 7, 7, 512, 512, 3, 4
@@ -108,6 +110,11 @@ EXERCISE = Exercise(
             "If p does not divide N, some machines have a picture more than the others, or have none.",
         ),
         Mistake(
+            "shares out pictures if there is one for each machine",
+            {"if N % p == 0:": "if N >= p:"},
+            "Of three pictures on two machines one has two to do, and the other waits: p has to divide N.",
+        ),
+        Mistake(
             "shares out rows that cannot be shared",
             {"H % p == 0 and ": ""},
             "Only if p divides H has each machine as many rows as the others.",
@@ -146,6 +153,22 @@ EXERCISE = Exercise(
             "has nothing to send where samples are cut",
             {"(ring * dw, 0)": "(0, 0)"},
             "Forward that is so. But dw is a sum over all pictures, and every machine needs it.",
+        ),
+        Mistake(
+            "counts the forward pass only",
+            {
+                "(ring * dw, 0)": "(0, 0)",
+                "ring * dw + borders": "borders",
+                "(C + K)": "C",
+                "ring * 4 * N": "ring / 2 * 4 * N",
+            },
+            "The machines train: both gradients count as well, and dw is summed up over all of them.",
+        ),
+        Mistake(
+            "sends all of an array, however many machines there are",
+            {"2 * (p - 1) / p": "(p > 1)"},
+            "Around a ring a machine sends p - 1 parts of p, twice over: with two machines that is the array "
+            "once, with many nearly twice.",
         ),
         Mistake(
             "has two neighbours always",

@@ -80,7 +80,8 @@ EXERCISE = Exercise(
         Mistake(
             "moves one channel of the pictures",
             {"y = H * W * C": "y = H * W"},
-            "x and y have C channels each.",
+            "x and y have C channels each. Or does each of your filters read all C of them, as in a full "
+            "layer?",
         ),
         Mistake(
             "reads x anew for every tap",

@@ -21,7 +21,8 @@ def my_fast_size(n):
 
 
 def _answer(n) -> int:
-    sizes = (2**a * 3**b * 5**c for a, b, c in product(range(12), range(8), range(6)))
+    powers = range(n.bit_length() + 1)  # with the last of them 2 alone is beyond n
+    sizes = (2**a * 3**b * 5**c for a, b, c in product(powers, repeat=3))
     return min(size for size in sizes if size >= n)
 
 
@@ -48,7 +49,10 @@ EXERCISE = Exercise(
         "A loop over candidates, from n upwards: rest = n; for each prime, `while rest % prime == 0: rest "
         "//= prime`. The first with rest == 1 is the answer.",
     ),
-    cases=lambda: ((n,) for n in (7, 8, 1, 2, 11, 13, 31, 21, 49, 58, 86, 127, 210, 251, 257, 1000, 1001)),
+    cases=lambda: (
+        *((n,) for n in (7, 8, 1, 2, 11, 13, 31, 21, 49, 58, 86, 127, 210, 251, 257, 377, 1000, 1001)),
+        *((n,) for n in (4051, 6551, 15_601, 101_201)),  # many factors 2, 3, 5, and some of each
+    ),
     answer=_answer,
     mistakes=(
         Mistake(
@@ -70,6 +74,11 @@ EXERCISE = Exercise(
             "allows a factor 7",
             {"(2, 3, 5)": "(2, 3, 5, 7)"},
             "Some libraries are fast with 7, too. Here it ends at 5.",
+        ),
+        Mistake(
+            "allows factors 7 and 11, as SciPy does where numbers are complex",
+            {"(2, 3, 5)": "(2, 3, 5, 7, 11)"},
+            "Here it ends at 5, as it does in SciPy's transforms of real numbers.",
         ),
         Mistake(
             "is content with one of the factors",

@@ -29,6 +29,13 @@ def _answer(w) -> np.ndarray:
     return turned
 
 
+def _in_its_own_copy(w) -> np.ndarray:
+    w = w.copy()
+    for r, s in np.ndindex(w.shape[1:3]):
+        w[:, r, s] = w[:, -1 - r, -1 - s]
+    return w
+
+
 EXERCISE = Exercise(
     notebook="00",
     statement="flip(w) returns the filters (K, R, S, C) turned by 180 degrees, for true convolution.",
@@ -64,6 +71,12 @@ EXERCISE = Exercise(
             "puts the channels back to front, too",
             {"::-1, :]": "::-1, ::-1]"},
             "The last axis counts channels, and they still have to meet their own in the picture.",
+        ),
+        Mistake(
+            "overwrites numbers that it has yet to move",
+            _in_its_own_copy,
+            "In the second half of the window it reads what the first half has written. Write into another "
+            "array than the one that is read.",
         ),
         Mistake(
             "turns everything back to front",

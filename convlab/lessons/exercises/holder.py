@@ -93,6 +93,11 @@ EXERCISE = Exercise(
             "Four cells are a lane's own, but two of them are in the upper half of C, two in the lower.",
         ),
         Mistake(
+            "takes the half of C for the row in it",
+            {"row % 8": "row // 8"},
+            "The quotient says in which half the row is. Which row of that half, the remainder says.",
+        ),
+        Mistake(
             "begins again after four rows",
             {"row % 8": "row % 4"},
             "Four lanes to a row: after how many rows are all 32 used up?",

@@ -71,6 +71,11 @@ EXERCISE = Exercise(
             "The weights are read once as well. In deep layers they are most of the bytes.",
         ),
         Mistake(
+            "gives a filter one channel",
+            {"+ K * R * S * C": "+ K * R * S"},
+            "A filter has R * S taps in each of the C channels.",
+        ),
+        Mistake(
             "forgets the output",
             {" + N * H * W * K  #": "  #"},
             "The output is written, and that is traffic like reading.",

@@ -123,6 +123,11 @@ EXERCISE = Exercise(
             "one (src/im2col.c): with stride 1 and the size kept, no test can tell.",
         ),
         Mistake(
+            "adds zeros above and on the left only",
+            {"H + 2 * top": "H + top", "W + 2 * left": "W + left"},
+            "There are as many below the picture, and on its right.",
+        ),
+        Mistake(
             "adds the padding where it should take it away",
             {"r - top": "r + top", "s - left": "s + left"},
             "The first window begins *above* the picture: its first row has a negative number.",

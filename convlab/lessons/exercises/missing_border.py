@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -21,20 +20,19 @@ def missing_border(wrong, height):
     return above, below
 
 
+_LAYERS = (  # P, R, height, above, below
+    *((12, 3, 4, 0, 1), (12, 3, 4, 1, 0), (12, 3, 6, 1, 1), (12, 3, 4, 0, 0), (15, 5, 5, 1, 2)),
+    *((22, 5, 6, 2, 1), (15, 7, 5, 3, 0), (15, 7, 5, 0, 3), (40, 7, 8, 3, 1), (35, 7, 9, 0, 3)),
+    *((25, 9, 10, 4, 0), (19, 9, 11, 2, 4)),
+    (12, 7, 6, 3, 3),  # no remainder of `height` but belongs to a wrong row
+    (14, 9, 6, 1, 2),  # the last strip has fewer rows than the border: the last cut shows less
+)
+
+
 def _cases() -> Iterator[tuple]:
     """(wrong, height)"""
-    yield _seams(12, 3, 4, above=0, below=1), 4
-    yield _seams(12, 3, 4, above=1, below=0), 4
-    yield _seams(12, 3, 6, above=1, below=1), 6  # one cut
-    yield _seams(12, 3, 4, above=0, below=0), 4
-    yield _seams(15, 5, 5, above=1, below=2), 5
-    yield _seams(22, 5, 6, above=2, below=1), 6
-    yield _seams(15, 7, 5, above=3, below=0), 5
-    yield _seams(15, 7, 5, above=0, below=3), 5
-    yield _seams(40, 7, 8, above=3, below=1), 8
-    yield _seams(35, 7, 9, above=0, below=3), 9
-    yield _seams(25, 9, 10, above=4, below=0), 10
-    yield _seams(19, 9, 11, above=2, below=4), 11
+    for P, R, height, above, below in _LAYERS:
+        yield _seams(P, R, height, above, below), height
 
 
 def _seams(P: int, R: int, height: int, above: int, below: int) -> list[int]:
@@ -56,13 +54,12 @@ def _seams(P: int, R: int, height: int, above: int, below: int) -> list[int]:
 
 
 def _answer(wrong, height) -> np.ndarray:
-    """All borders are tried, at one cut and at more of them, until the rows are the same."""
-
-    def seams(cuts: int, above: int, below: int) -> set[int]:
-        return {cut * height + row for cut, row in product(range(1, cuts + 1), range(-below, above))}
-
-    tried = product(range(1, 10), range(height), range(height))
-    return next(np.array(border) for cuts, *border in tried if seams(cuts, *border) == set(wrong))
+    """What the strips lacked that these rows came from."""
+    return next(
+        np.array(border)
+        for P, R, rows, *border in _LAYERS
+        if rows == height and _seams(P, R, rows, *border) == wrong
+    )
 
 
 _BELOW = "sum(row < height for row in wrong)"
@@ -76,7 +73,7 @@ EXERCISE = Exercise(
     "lack count as zeros; there is a cut at least, and in no strip all rows are wrong.",
     solution=missing_border,
     why="If rows lack below, the windows of the last rows of a strip miss something: as many rows are wrong "
-    "as are lacking, just above every cut. If rows lack above, it is the first rows, just below the cut. "
+    "as are lacking, just above the cut. If rows lack above, it is the first rows, just below the cut. "
     "The first strip shows the one alone, for above it there is only the edge of the picture.",
     hints=(
         "Draw two strips of four rows and a filter of three taps. If the upper strip does not see the first "
@@ -103,7 +100,7 @@ EXERCISE = Exercise(
                 _BELOW: "sum(row % height > height / 2 for row in wrong)",
                 _ABOVE: "above = len(wrong) - below",
             },
-            "Every cut shows the same. How many rows lack is to be seen at one of them.",
+            "Every cut shows it anew. How many rows lack is to be seen at the first of them.",
         ),
         Mistake(
             "takes all wrong rows of the second strip for its head",
@@ -147,6 +144,15 @@ EXERCISE = Exercise(
                 _ABOVE: "above = sum(row % height == 0 for row in wrong)",
             },
             "How many cuts there are says how tall the picture is. How many rows lack, each of them says.",
+        ),
+        Mistake(
+            "takes the places of all strips for those of one",
+            {
+                _BELOW: "0\n    places = {row % height for row in wrong}\n"
+                "    while height - 1 - below in places:\n        below += 1",
+                "height + above in wrong": "above in places",
+            },
+            "Row 3 of one strip may be right and that of the next wrong. Look at one cut by itself.",
         ),
         Mistake(
             "takes the two sides for one",

@@ -83,6 +83,11 @@ EXERCISE = Exercise(
             "A phase may be bound by its arithmetic.",
         ),
         Mistake(
+            "lets beginnings overlap with what moves meanwhile",
+            {"max(computing, moving) + beginning": "max(computing + beginning, moving)"},
+            "Nothing else happens while something is begun, and nothing moves.",
+        ),
+        Mistake(
             "lets beginnings overlap with moving",
             {"max(computing, moving) + beginning": "max(computing, moving + beginning)"},
             "What is begun comes on top, whichever of the two is longer.",

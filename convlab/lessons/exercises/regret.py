@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import exp, fsum, log, prod
+from statistics import median
 
 from convlab.lessons.exercise import Exercise, Mistake
 
@@ -72,6 +73,18 @@ EXERCISE = Exercise(
             "compares with the slowest",
             {"min(times": "max(times"},
             "Regret is measured against the best that could have been chosen.",
+        ),
+        Mistake(
+            "takes the median",
+            lambda seconds, chosen: median(
+                times[name] / min(times.values()) for times, name in zip(seconds, chosen, strict=True)
+            ),
+            "The one in the middle says nothing of how bad the worst are. A geometric mean is asked for.",
+        ),
+        Mistake(
+            "looks at the first layer only",
+            lambda seconds, chosen: seconds[0][chosen[0]] / min(seconds[0].values()),
+            "Every layer has a ratio of its own.",
         ),
         Mistake(
             "forgets the root",

@@ -79,6 +79,16 @@ EXERCISE = Exercise(
             "N*C numbers are read.",
         ),
         Mistake(
+            "wants more than `ridge`",
+            {"ceil(": "1 + int("},
+            "A batch that just comes to `ridge` does: at least so much is asked for.",
+        ),
+        Mistake(
+            "rounds to the nearest number",
+            {"ceil(": "round("},
+            "Rounded down, the batch stays below the ridge.",
+        ),
+        Mistake(
             "takes one more than is needed",
             {"ceil(": "1 + ceil("},
             "At least `ridge` is asked for: where it comes out even, that is enough.",

@@ -94,6 +94,29 @@ EXERCISE = Exercise(
             "is the last one.",
         ),
         Mistake(
+            "turns the whole filter first, and looks for tap r one place too far",
+            {
+                _DENSE: "w[::-1, ::-1][(len(w) - r) % stride :: stride, (w.shape[1] - s) % stride :: stride]",
+                _TURNED: "dense",
+            },
+            "Turned, the filter begins with tap R - 1, the last: tap r is R - 1 - r places further.",
+        ),
+        Mistake(
+            "counts rows and columns from the same end, as if the filter were a square",
+            {
+                "r, s = ": "last = len(w) - 1\n    r, s = ",
+                _DENSE: "w[::-1, ::-1][(last - r) % stride :: stride, (last - s) % stride :: stride]",
+                _TURNED: "dense",
+            },
+            "From its end a column is S - 1 - s places away: the filter has R rows and S columns.",
+        ),
+        Mistake(
+            "goes back from the last tap to the first of the phase",
+            {_DENSE: "w[-1:r:-stride, -1:s:-stride]", _TURNED: "dense"},
+            "The last tap of the filter may belong to another phase; and a slice ends before its end, so "
+            "that the first one of this phase is left out.",
+        ),
+        Mistake(
             "turns the filter from the first tap on, and takes every `stride`-th then",
             {_DENSE: "w[r:, s:][::-1, ::-1][::stride, ::stride]", _TURNED: "dense"},
             "Turned, it begins with the last tap, and that may belong to another phase. Take the taps first, "

@@ -167,6 +167,11 @@ EXERCISE = Exercise(
             "The picture has H rows and W columns.",
         ),
         Mistake(
+            "takes H for the width of the picture",
+            {"< W": "< H"},
+            "The picture has H rows and W columns.",
+        ),
+        Mistake(
             "forgets the edge above",
             {"0 <= h < H": "h < H"},
             "Above the picture h is below 0, and there is padding, too.",
