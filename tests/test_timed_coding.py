@@ -21,7 +21,7 @@ from convlab.interview.coding.tasks.cases import convolved, lines_run, most_byte
 from convlab.interview.coding.tasks.conv2d_dgrad import layers
 from convlab.lessons import EXERCISES, progress
 from convlab.lessons.checks import judge
-from convlab.lessons.exercise import MARK
+from convlab.lessons.exercise import MARK, Mistake
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.progress_file import ProgressFile
 
@@ -56,6 +56,43 @@ def test_each_mistake_is_rejected_and_called_by_its_own_name(name, mistake):
     note = judged(name, wrong)
     assert note.good is False
     assert note.diagnosis == str(mistake)
+
+
+@cuda.jit
+def adds_up_in_y(x, w, y, padding):
+    K, P, Q = y.shape
+    i = cuda.grid(1)
+    if i < K * P * Q:
+        k, p, q = i // (P * Q), i // Q % P, i % Q
+        y[k, p, q] = 0
+        for c in range(x.shape[0]):
+            for r in range(w.shape[2]):
+                for s in range(w.shape[3]):
+                    row, col = p + r - padding, q + s - padding
+                    if 0 <= row < x.shape[1] and 0 <= col < x.shape[2]:
+                        y[k, p, q] += x[c, row, col] * w[k, c, r, s]
+
+
+def test_where_naive_will_do_nothing_costs_too_much():
+    assert judged("kernel_padded", adds_up_in_y).good
+
+
+@pytest.mark.parametrize(
+    ("name", "edits", "words"),
+    [
+        ("kernel_padded", {"if i < K * P * Q:": "if i < P * Q:"}, "Filters from 1 on are not written."),
+        (
+            "kernel_coalesced",
+            {"if i < P * Q * K:": "if i < P * Q * K - 1:"},
+            "Only the very last number of y",
+        ),
+    ],
+)
+def test_which_part_of_y_is_missing_is_said_of_kernels(name, edits, words):
+    exercise = TASKS[name].exercise
+    note = judged(name, exercise.wrong(Mistake("leaves a part out", edits, "")))
+    assert note.good is False
+    assert note.diagnosis.startswith(words)
 
 
 def test_tasks_are_complete():

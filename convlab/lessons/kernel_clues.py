@@ -164,6 +164,8 @@ def _place(bad: np.ndarray, launch: Launch, letters: str, one: str, many: str) -
     """Say which part of y is wrong or unwritten, if that is a part that has a name."""
     if bad.all():
         return f"All of y {one}: is `y[...] = ...` reached, and by which threads?" if "written" in one else ""
+    if bad.size > 2 and np.flatnonzero(bad).tolist() == [bad.size - 1]:
+        return f"Only the very last number of y {one}: does a guard or a range end one too early?"
     for axis, size in enumerate(bad.shape):
         each = np.asarray(np.moveaxis(bad, axis, 0).reshape(size, -1).any(axis=1))
         first, count = int(each.argmax()), int(each.sum())
@@ -186,7 +188,7 @@ def _reason(first: int, size: int, axis: int, axes: int, launch: Launch) -> str:
     """Say why y is right as far as `first`, where there is a likely reason."""
     threads = launch.block[axes - 1 - axis] if axes == len(launch.block) else 0
     blocks = launch.grid[axes - 1 - axis] if axes == len(launch.grid) else 0
-    if first == size - 1:
+    if first == size - 1 > 1:
         return "Only the last is missing: does a guard or a range end one too early? "
     if threads and blocks > 1 and first == (blocks - 1) * threads and size % threads:
         return "The first blocks are right, and the last one is not: it has less to do than they have. "

@@ -64,7 +64,8 @@ class KernelExercise(Task):
         Whether shared memory is the point: threads must find there what others have put there.
     generous : float
         A kernel that asks for more than this many times the solution's sectors of an array is told so. There
-        is more than one good way to walk over it: the bound leaves room for the others.
+        is more than one good way to walk over it: the bound leaves room for the others. With `inf` nothing
+        is too much.
     conflicts : float
         The same for passes over shared memory, over those that a kernel's own accesses would take at best.
     method : callable, optional

@@ -64,6 +64,16 @@ def _answer(dy, w, H, W, stride, padding) -> np.ndarray:
     return np.tensordot(dy.astype(np.float64), moved, ((1, 2, 3), (1, 2, 3))).reshape(-1, C, H, W)
 
 
+def _each_place_once(dy, w, H, W, stride, padding) -> np.ndarray:
+    (N, _, P, Q), (_, C, R, S) = dy.shape, w.shape
+    dx = np.zeros((N, C, H + 2 * padding, W + 2 * padding))
+    rows, cols = (
+        stride * np.arange(outputs)[:, None] + np.arange(taps) for outputs, taps in ((P, R), (Q, S))
+    )
+    dx[:, :, rows[:, None, :, None], cols[:, None]] += np.einsum("nkpq,kcrs->ncpqrs", dy, w)
+    return dx[:, :, padding : padding + H, padding : padding + W]
+
+
 _CUT = "dx[:, :, padding : padding + H, padding : padding + W]"
 _TERM = 'np.einsum("nkpq,kc->ncpq", dy, w[:, :, r, s])'
 _STEPS = "r, r + P * stride, stride"
@@ -99,6 +109,12 @@ EXERCISE = Exercise(
             "writes where it should add",
             {"part += ": "part[...] = "},
             "A pixel that several windows read gets a share from each of them.",
+        ),
+        Mistake(
+            "adds to an array of places, where a place that comes twice counts once",
+            _each_place_once,
+            "`dx[places] += shares` reads all places, adds, and writes: of several shares for one pixel the "
+            "last stays. `np.add.at` adds each of them, and so does a loop over the taps.",
         ),
         Mistake(
             "forgets the border",

@@ -105,6 +105,11 @@ EXERCISE = KernelExercise(
             {"w[r, s, c, k]": "w[w.shape[0] - 1 - r, w.shape[1] - 1 - s, c, k]"},
             "In a network the filter lies on the picture as it is.",
         ),
+        Mistake(
+            "swaps r and s in the filter",
+            {"w[r, s, c, k]": "w[s, r, c, k]"},
+            "w is (R, S, C, K): the row of taps comes first.",
+        ),
         Mistake("keeps the last product only", {"total +=": "total ="}, "Every tap *adds*."),
         Mistake(
             "adds up in y",

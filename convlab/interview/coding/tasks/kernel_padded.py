@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from convlab.gpu.numba_cuda import cuda, float32
 from convlab.interview.coding.tasks.launches import BLOCK, channels_first
@@ -63,7 +64,7 @@ EXERCISE = KernelExercise(
     ),
     cases=_cases,
     shapes={"return": "KPQ"},
-    generous=100.0,  # naive will do
+    generous=inf,  # naive will do
     mistakes=(
         Mistake(
             "lets threads work that have no output",
@@ -96,6 +97,22 @@ EXERCISE = KernelExercise(
         ),
         Mistake("takes the first filter for all", {"w[k, c": "w[0, c"}, "Output channel k has filter k."),
         Mistake("keeps the last product only", {"total +=": "total ="}, "Every tap *adds*."),
+        Mistake(
+            "begins the sum anew with each channel",
+            {
+                "        total = float32(0)\n        for c in range(x.shape[0]):\n": "        for c in "
+                "range(x.shape[0]):\n            total = float32(0)\n"
+            },
+            "An output is one sum over all channels: it begins once.",
+        ),
+        Mistake(
+            "repeats the edge where zeros should be",
+            {
+                f"if {ON}:": "if True:",
+                "x[c, row, col]": "x[c, min(max(row, 0), x.shape[1] - 1), min(max(col, 0), x.shape[2] - 1)]",
+            },
+            "Beside the picture are zeros: a tap there adds nothing.",
+        ),
         Mistake(
             "leaves out the last column of taps",
             {"range(w.shape[3])": "range(max(w.shape[3] - 1, 1))"},

@@ -102,6 +102,11 @@ EXERCISE = KernelExercise(
             "Shared memory holds anything at first: the zeros of the border have to be put there.",
         ),
         Mistake("adds the padding where it should take it away", {" - padding": " + padding"}, BIASED),
+        Mistake(
+            "takes 1 for the padding",
+            {" - padding": " - 1"},
+            "A border of 1 keeps the size of the picture. Here it is given, and may be another.",
+        ),
         Mistake("ignores the padding", {" - padding": ""}, BIASED),
         Mistake(
             "forgets the halo",
