@@ -91,6 +91,11 @@ def test_results_that_are_rounded():
     assert said("separable_saving", lambda *a: round(right(*a), 2) + 0.001 * a[0]) == ""
 
 
+def test_a_large_number_that_is_off_by_one_is_not_called_a_matter_of_its_type():
+    right = EXERCISES["largest_batch"].answer
+    assert "type" not in said("largest_batch", lambda *a: right(*a) + (right(*a) > 1000))
+
+
 def test_one_array_that_is_put_everywhere():
     right = EXERCISES["im2row"].answer
     assert "one array that is filled anew" in said("im2row", lambda *a: [right(*a)[-1]] * len(right(*a)))

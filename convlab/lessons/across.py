@@ -23,14 +23,16 @@ def clues_of_cases(exercise: Exercise, all_: Sequence[Outcome], wrong: Sequence[
         _factor(exercise, all_),
         _offset(exercise, all_),
         _overflown(wrong),
-        _coarse(all_),
+        _coarse(all_, wrong),
     )
     yield from filter(None, alike)
     yield from filter(None, (_where(exercise, all_, wrong), _unfitting(wrong), _cast(wrong)))
 
 
-def _coarse(outcomes: Sequence[Outcome]) -> str:
+def _coarse(outcomes: Sequence[Outcome], wrong: Sequence[Outcome]) -> str:
     """Find numbers of which the first digits are right, and no others: those of a short type."""
+    if any(np.all(o.expected == np.trunc(o.expected)) for o in wrong):
+        return ""  # a whole number that is off by one says nothing of its type
     for o in outcomes:
         expected, got = np.asarray(o.expected, np.float64), numbers(o.got)
         if got is None or got.shape != expected.shape:
