@@ -11,7 +11,7 @@ from convlab.gpu.numba_cuda import cuda
 from convlab.gpu.occupancy import WARP
 from convlab.gpu.simulator import Mistake, errors
 from convlab.gpu.simulator.traced_arrays import TracedArray
-from convlab.lessons.clues import AXES, of_arrays
+from convlab.lessons.clues import AXES, Letters, of_arrays
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 from convlab.lessons.kernel_run import Ran, address_of, carried
 from convlab.lessons.kernel_waste import why_wasted
@@ -160,7 +160,7 @@ def _names(ran: Ran) -> set[str]:
     return set(getattr(ran.kernel, "py_func", ran.kernel).__code__.co_names)
 
 
-def _place(bad: np.ndarray, launch: Launch, letters: str, one: str, many: str) -> str:
+def _place(bad: np.ndarray, launch: Launch, letters: Letters, one: str, many: str) -> str:
     """Say which part of y is wrong or unwritten, if that is a part that has a name."""
     if bad.all():
         return f"All of y {one}: is `y[...] = ...` reached, and by which threads?" if "written" in one else ""
@@ -217,7 +217,7 @@ def _along(axis: int, part: np.ndarray) -> tuple:
     return (*[slice(None)] * axis, part)
 
 
-def _plural(letters: str, axis: int, axes: int) -> str:
+def _plural(letters: Letters, axis: int, axes: int) -> str:
     if axes == 1:
         return "numbers of y"
     if len(letters) != axes:

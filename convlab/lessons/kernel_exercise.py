@@ -58,8 +58,8 @@ class KernelExercise(Task):
     ----------
     cases : callable
         Returns the launches to try, the smallest first.
-    shapes : dict of str to str
-        The letters of the axes of y, as {"return": "PQ"}.
+    shapes : dict of str to str or tuple of str
+        What the axes of y are, as {"return": "PQ"} or {"return": ("row", "column")}.
     carries : bool
         Whether shared memory is the point: threads must find there what others have put there.
     generous : float
@@ -73,7 +73,7 @@ class KernelExercise(Task):
     """
 
     cases: Callable[[], Iterable[Launch]]
-    shapes: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     carries: bool = False
     generous: float = 1.3
     conflicts: float = 2.0

@@ -34,9 +34,9 @@ def clues_of_parts(parts: tuple[str, ...], outcomes: Sequence[Outcome], look: Lo
     wrong_ones = [(e, g) for e, g in both if not same(e, g)]
     for order in list(permutations(range(len(parts))))[1:]:
         if all(same(e[list(order)], g) for e, g in wrong_ones):
-            some = "" if all(same(e[list(order)], g) for e, g in both) else "In the cases that are wrong "
-            said = f"the numbers are right, but in the order ({', '.join(parts[i] for i in order)})."
-            yield f"{some}{said}" if some else said[0].upper() + said[1:]
+            always = all(same(e[list(order)], g) for e, g in both)
+            begun = "The" if always else "In the cases that are wrong the"
+            yield f"{begun} numbers are right, but in the order ({', '.join(parts[i] for i in order)})."
     alone = {
         name: [replace(o, expected=e[i], got=g[i]) for o, e, g in zip(outcomes, expected, got, strict=True)]
         for i, name in enumerate(parts)
