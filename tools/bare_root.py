@@ -1,11 +1,13 @@
 """From nothing: the README's commands and the Dockerfile's steps in a bare Debian, as the users they name.
 
     python -m tools.bare_root FOLDER
+    python -m tools.bare_root FOLDER --suite forky --ci
 
 As root, on Linux. FOLDER becomes the root of a Debian that debootstrap makes, or is one that it made. Steps
 of the Dockerfile are read from it, and all run in a chroot that sees no process and no file of this machine;
 only the network is shared. What is printed are the steps, with their seconds. It takes some minutes, most of
-them for downloads, and FOLDER is yours to delete.
+them for downloads, and FOLDER is yours to delete. Each Debian has a Python of its own, 3.13 in trixie and
+3.14 in forky: with `--ci` all of convlab's tests run on it, in place of those steps.
 """
 
 from __future__ import annotations
@@ -28,8 +30,10 @@ SUITE = "trixie"  # as the Dockerfile's first line has it
 PLAIN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 CERTIFICATES = "/etc/pip-certificates.pem"  # where pip finds them, if this machine names some of its own
 # What the README asks for besides a checkout, and who types its commands.
-BEFORE = """apt-get update -qq
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3 python3-venv > /dev/null
+INSTALL = (
+    "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends"
+)
+BEFORE = f"""{INSTALL} python3 python3-venv > /dev/null
 useradd --uid 2000 --create-home learner"""
 OPEN_AND_CLOSE = """python3 lab.py --no-browser > ~/lab.log 2>&1 & lab=$!
 until grep -q 'token=' ~/lab.log; do kill -0 $lab || { cat ~/lab.log; exit 1; }; sleep 1; done
@@ -76,21 +80,34 @@ def readme_steps() -> Iterator[Step]:
         yield Step("RUN", line, "learner", f"{home}/convlab", PLAIN | {"HOME": home, "LANG": "C.UTF-8"})
 
 
+def ci_steps() -> Iterator[Step]:
+    """Yield what a machine for tests does with a checkout: git is there, and .ci/run finds nothing else."""
+    root = PLAIN | {"HOME": "/root", "LANG": "C.UTF-8"}
+    yield Step("RUN", f"{INSTALL} git python3 > /dev/null", environment=PLAIN)
+    yield Step("COPY", ". /root/convlab")
+    yield Step("RUN", "git init --quiet . && git add .", folder="/root/convlab", environment=root)
+    yield Step("RUN", ".ci/run", folder="/root/convlab", environment=root)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Make the root, if there is none, and go through all steps; the exit code of the first that fails."""
     parser = argparse.ArgumentParser(prog="python -m tools.bare_root", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    root = parser.parse_args(arguments).folder.absolute()
+    parser.add_argument("--suite", default=SUITE, help=f"the Debian that is made; {SUITE} by default")
+    parser.add_argument("--ci", action="store_true", help="run all tests in place of README and Dockerfile")
+    given = parser.parse_args(arguments)
+    root = given.folder.absolute()
     if sys.platform != "linux" or os.getuid() != 0 or not shutil.which("debootstrap"):
         parser.error("expected Linux, root, and debootstrap")
     if not (root / "etc" / "debian_version").exists():
-        make = ["debootstrap", "--variant=minbase", SUITE, str(root)]
+        make = ["debootstrap", "--variant=minbase", given.suite, str(root)]
         if code := told("debootstrap", subprocess.call, make):
             return code
     shutil.copy("/etc/resolv.conf", root / "etc")
-    if given := os.environ.get("PIP_CERT"):
-        shutil.copy(given, root / CERTIFICATES.lstrip("/"))
-    for step in (*readme_steps(), *dockerfile_steps(DOCKERFILE.read_text(encoding="utf-8"))):
+    if certificates := os.environ.get("PIP_CERT"):
+        shutil.copy(certificates, root / CERTIFICATES.lstrip("/"))
+    usual = (*readme_steps(), *dockerfile_steps(DOCKERFILE.read_text(encoding="utf-8")))
+    for step in ci_steps() if given.ci else usual:
         if code := told(f"{step.user}: {step.word} {' '.join(step.line.split())}", done, step, root):
             return code
     return 0
