@@ -43,8 +43,10 @@ def refusal(version):
     """Return why a Python of this (major, minor) cannot run the course, or None."""
     if OLDEST <= version <= NEWEST:
         return None
-    return "convlab needs Python %d.%d to %d.%d; this is %d.%d (%s). Try for example: python%d.%d lab.py" % (
-        OLDEST + NEWEST + version + (sys.executable,) + NEWEST
+    return (
+        "convlab needs Python %d.%d to %d.%d; this is %d.%d (%s). Try for example: python%d.%d lab.py, or, "
+        "where uv is installed, which fetches that Python: uv run --no-project --python %d.%d lab.py"
+        % (OLDEST + NEWEST + version + (sys.executable,) + NEWEST + NEWEST)
     )
 
 

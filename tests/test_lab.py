@@ -638,6 +638,8 @@ def test_wrong_python_gets_one_clear_line(checkout, version):
     assert len(done.stderr.splitlines()) == 1
     assert "3.11 to 3.14" in done.stderr
     assert "this is {}.{} ".format(*version) in done.stderr
+    assert "python3.14 lab.py, or" in done.stderr
+    assert done.stderr.endswith("uv run --no-project --python 3.14 lab.py\n")
     assert not checkout.venv.exists()
 
 
