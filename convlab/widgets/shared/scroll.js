@@ -22,6 +22,9 @@ export function scrollBox(page, picture, lines = null) {
 export function scrollHint(page, box, lines = null, tell = () => {}) {
   const hint = html("div", { class: "cl-hint" });
   const look = () => {
+    // A box as wide as its picture makes room for the scrollbar of its rows by itself, but not in Firefox: there the
+    // scrollbar would lie over a column, and ask for another one to reach it.
+    box.style.scrollbarGutter = box.scrollHeight > box.clientHeight ? "stable" : "";
     const words = box.clientWidth ? outOfSight(box, lines?.()) : [];
     hint.dataset.ways = waysOf(words);
     hint.textContent = words.length ? `Scroll: ${words.join(", ")}.` : "";
