@@ -3,7 +3,7 @@
 import pytest
 from browser_tools import SLIDERS, at_rest, barriers, figure_of, moves, open_controls, press_arrow, until
 from effort import in_turns
-from notebook_tools import NOTEBOOKS
+from notebook_tools import NOTEBOOKS, ROOT
 
 pytestmark = pytest.mark.browser
 
@@ -159,6 +159,35 @@ def test_a_link_leads_back_to_a_figure(visit):
         "(title) => { const box = title.getBoundingClientRect();"
         " return document.elementFromPoint(box.x + 5, box.y + 5) === title; }"
     )
+
+
+# A browser that keeps nothing in its place, as Safari: a heading below two figures that begin to move.
+UNANCHORED = """<!doctype html><meta charset="utf-8"><title>A page</title>
+<style>
+  * { overflow-anchor: none; margin: 0 } html { scroll-padding-top: 60px }
+  div { height: 600px } main { height: 3000px }
+</style>
+<script>CSS.supports = () => false; window.convlabCode = { "figure.js": "" };</script><script>%s</script>
+<div></div><div></div><main><h2 id="here">Here</h2></main>"""
+
+
+def test_a_heading_stays_in_sight_where_the_browser_does_not_see_to_it(browser):
+    page = browser.new_page(viewport={"width": 800, "height": 600})
+    page.set_content(UNANCHORED % (ROOT / "tools/site/static/near.js").read_text(encoding="utf-8"))
+    page.evaluate("document.getElementById('here').scrollIntoView()")
+    for place, height in ((0, 900), (1, 250)):
+        page.evaluate(
+            """async ([place, height]) => {
+              const figure = document.querySelectorAll("div")[place];
+              convlabNear(figure, "figure.js");
+              await new Promise((begun) => setTimeout(begun, 100));
+              figure.style.height = `${height}px`;
+            }""",
+            [place, height],
+        )
+        page.wait_for_timeout(200)
+        assert page.locator("h2").bounding_box()["y"] == pytest.approx(60, abs=1)
+    page.close()
 
 
 def search(page, address):

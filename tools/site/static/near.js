@@ -3,9 +3,24 @@
 
 /** The code of a figure, or a large state, as text, once the figure's place is near. */
 window.convlabNear = function (place, file) {
+  hold(place);
   return near(place).then(function () { return fetched(file); }).then(function () {
     return window.convlabCode[file];
   });
+
+  /** What is in sight stays there while a figure above it gets its height. Safari alone does not see to it. */
+  function hold(place) {
+    if (place.held || CSS.supports("overflow-anchor", "auto") || !window.ResizeObserver) return;
+    place.held = true;
+    var height = place.offsetHeight;
+    var edge = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
+    new ResizeObserver(function () {
+      var grown = place.offsetHeight - height;
+      height += grown;
+      var above = place.getBoundingClientRect().bottom - grown <= edge;
+      if (grown && above) scrollBy({ top: grown, behavior: "instant" });
+    }).observe(place);
+  }
 
   function near(place) {
     return new Promise(function (begin) {
