@@ -69,8 +69,8 @@ def of_arrays(
     different = np.unique(np.concatenate([np.ravel(e) for e, _ in pairs])).size
     telling = different >= _FEW or (different > 2 and len(pairs) > 1)
     for look in looks or _LOOKS:
-        if look in (_empty, _repeated, _running, _shifted, _unordered, _placed, _somewhere) and not telling:
-            continue  # zeros and ones lie in many ways by chance
+        if look in _BY_CHANCE and not telling:
+            continue
         each = [list(look(e, g, letters if len(letters) == e.ndim else "")) for e, g in pairs]
         yield from (sentence for sentence in each[0] if all(sentence in other for other in each))
 
@@ -210,6 +210,8 @@ _LOOKS: tuple[Look, ...] = (
     *(_nan, _empty, _whole, _order, _turned, _sized, _repeated, _running, _shifted, _unordered, _placed),
     _somewhere,
 )
+# Zeros and ones lie in these ways by chance: with few different numbers they say nothing.
+_BY_CHANCE: tuple[Look, ...] = (_empty, _repeated, _running, _shifted, _unordered, _placed, _somewhere)
 _LOOKS_AT_PARTS: tuple[Look, ...] = (_nan, _whole)  # numbers of different things have no places
 
 

@@ -139,8 +139,9 @@ def _found(ran: Ran, mistake: simulator.Mistake) -> Found:
     )
     first = tuple(mistake.index), tuple(mistake.block), tuple(mistake.thread)
     # At two barriers, or at one while others are gone: these are two things.
-    kind = mistake.kind if mistake.other is None else f"{mistake.kind}, at two places"
-    return Found(kind if mistake.kind == BARRIER else mistake.kind, which, beyond, mistake.count, first)
+    apart = mistake.kind == BARRIER and mistake.other is not None
+    kind = f"{mistake.kind}, at two places" if apart else mistake.kind
+    return Found(kind, which, beyond, mistake.count, first)
 
 
 def _fits(exercise: KernelExercise, mistake: Mistake, mine: Sequence[Behaviour], level: Level) -> bool:

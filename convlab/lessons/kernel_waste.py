@@ -7,8 +7,6 @@ there is its own affair.
 
 from __future__ import annotations
 
-from math import inf
-
 import numpy as np
 
 from convlab.gpu.simulator import Request, Site
@@ -27,7 +25,7 @@ def wasteful(exercise: KernelExercise, number: int, ran: Ran) -> list[Access]:
     over = {}
     for key, cost in ran.costs.items():
         enough, most = _enough(key, cost, best), _most(exercise, key)
-        if most < inf and cost.cost > most * enough:
+        if cost.cost > most * enough:
             over[key] = cost.cost / max(enough, 1)
     return sorted(over, key=lambda key: -over[key])
 
