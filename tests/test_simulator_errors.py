@@ -5,11 +5,13 @@ import inspect
 import numpy as np
 import pytest
 from effort import sampled
+from greenlet import greenlet
 
 from convlab import ConvError
 from convlab.gpu import simulator
 from convlab.gpu.numba_cuda import cuda, float32, uint32
 from convlab.gpu.ptx import load4, store2, store4
+from convlab.gpu.simulator import thread_block
 from convlab.gpu.tensor_cores.mma import (
     cp_async16_zfill,
     cp_async16_zfill_cached,
@@ -1286,6 +1288,24 @@ def test_bug_is_found_without_a_trace(name):
     with pytest.raises(simulator.KernelError) as caught:
         launch(factory, True, *how, traced=False)
     assert kind in {mistake.kind for mistake in caught.value.mistakes}
+
+
+@pytest.mark.parametrize("name", ["shuffle in a branch", "waits for a flag nobody sets"])
+def test_after_a_mistake_no_thread_waits_for_ever(name, monkeypatch):
+    """Python would clear them away in the midst of anything: in Python 3.15 greenlet 3.5.6 crashes then."""
+    threads = []
+
+    class Kept(greenlet):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            threads.append(self)
+
+    monkeypatch.setattr(thread_block, "greenlet", Kept)
+    factory, _, _, *how = BUGS[name]
+    with pytest.raises(simulator.KernelError):
+        launch(factory, True, *how)
+    assert len(threads) == how[1]
+    assert not any(threads)  # a greenlet is true from its start to its end
 
 
 @sampled(20)

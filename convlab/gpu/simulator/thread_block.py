@@ -65,6 +65,11 @@ class Lane:
             error.add_note(f"in thread {self.index} of block {simulation.block_index}")
             raise
 
+    def end(self) -> None:
+        """Let it end where it waits, if it began and has not returned."""
+        if self.greenlet:
+            self.greenlet.throw()
+
     def adopt(self, turn: int, clock: dict, fenced: dict) -> None:
         """Know more than before of what others have done."""
         self.turn, self.clock, self.fenced = turn, clock, fenced
@@ -115,16 +120,25 @@ class ThreadBlock:
         self.simulation = simulation
         x, y, z = simulation.block
         hub = getcurrent()
-        lanes = [Lane(simulation, thread, hub) for thread in range(x * y * z)]
-        self.warps = [lanes[start : start + WARP] for start in range(0, len(lanes), WARP)]
+        self.lanes = [Lane(simulation, thread, hub) for thread in range(x * y * z)]
+        self.warps = [self.lanes[start : start + WARP] for start in range(0, len(self.lanes), WARP)]
 
     def run(self) -> Iterator[AccessRows]:
         """Run it to the end; give the accesses before each barrier, and after the last."""
+        try:
+            yield from self._run()
+        finally:
+            # After a mistake the others still wait. Whoever clears them away later, in the midst of anything,
+            # has to end them first, and greenlet cannot do that in every Python.
+            for lane in self.lanes:
+                lane.end()
+
+    def _run(self):
         while True:
             while any([self._run_warp(warp) for warp in self.warps]):  # each of them, every time
                 pass
             yield self.simulation.log.take()
-            waiting = [lane for warp in self.warps for lane in warp if lane.waits]
+            waiting = [lane for lane in self.lanes if lane.waits]
             if not waiting:
                 return
             self._barrier(waiting)
@@ -184,12 +198,11 @@ class ThreadBlock:
 
     def _barrier(self, waiting) -> None:
         """Let all threads go on that wait for the block; say so if not all do, or not in one place."""
-        lanes = [lane for warp in self.warps for lane in warp]
         first = waiting[0]
-        gone = next((lane for lane in lanes if lane.done), None)
+        gone = next((lane for lane in self.lanes if lane.done), None)
         if gone is not None:
-            some = sum(lane.done for lane in lanes)
-            text = f"{some} of {len(lanes)} threads have already returned, thread {gone.index} among them"
+            some, count = sum(lane.done for lane in self.lanes), len(self.lanes)
+            text = f"{some} of {count} threads have already returned, thread {gone.index} among them"
             self._diverged(first, None, text + ", when the others wait here: the barrier is for all")
         other = next((lane for lane in waiting if lane.waits[1] != first.waits[1]), None)
         if other is not None:
