@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from cases import arrays
+from counted_work import accesses, sectors, work_of
 from effort import in_turns
 from lane_counts import SECTOR, traced, window
 from sgemm_ladder import CUBLAS, MATRIX, RUNGS
@@ -37,7 +38,6 @@ from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.work import convolution_works
 from convlab.gpu.launch_args import as_launched
-from convlab.gpu.model.count import accesses, sectors, work_of
 from convlab.gpu.model.speeds import GENERATIONS, GpuSpeeds
 from convlab.gpu.model.work import PACE, Demand, Work, throughput, time_of
 from convlab.gpu.occupancy import occupancy

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays
+from counted_work import accesses
 from effort import in_turns
 from lane_counts import SECTOR
 
@@ -17,7 +18,6 @@ from convlab.gpu.assembly import assemble
 from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import using
 from convlab.gpu.launch_args import as_launched
-from convlab.gpu.model.count import accesses
 from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.model.work import MATRICES, Demand, Work, time_of
 from convlab.gpu.occupancy import occupancy

@@ -20,17 +20,8 @@ from convlab.algorithms.indirect import cpu as indirect
 from convlab.algorithms.precomputed_gemm import cpu as precomputed
 from convlab.algorithms.winograd import cpu as winograd
 from convlab.algorithms.winograd.transforms import in_steps, transforms
-from convlab.cpu import (
-    complex_gemm,
-    cross_compile,
-    gathered_gemm,
-    gemm,
-    product_tile,
-    sliding_window,
-    tile_size,
-)
+from convlab.cpu import complex_gemm, gathered_gemm, gemm, product_tile, sliding_window, tile_size
 from convlab.cpu.assembly import Loop, loops
-from convlab.cpu.cross_compile import HERE, Machine, listing
 from convlab.cpu.epilogue import Output, output
 from convlab.cpu.small_matmul import Transform
 from convlab.cpu.tile_model import TileBounds
@@ -38,6 +29,8 @@ from convlab.cpu.tile_size import VectorTile
 from convlab.errors import UnsupportedError
 from convlab.gradients import wgrad_product_cpu as wgrad
 from convlab.machine import asked_target
+from tools import cross_compile
+from tools.cross_compile import HERE, Machine, listing
 
 pytestmark = pytest.mark.inside
 

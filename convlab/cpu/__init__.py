@@ -6,6 +6,6 @@ how fast a tile can be, and `product_tile` chooses one by it for each product. `
 bias and residual to sums and cuts off what is below zero, on their way into memory (`epilogue_window` for
 Winograd's, `finish` as a pass of its own). `threads` shares work out, `jit` compiles, `kernel_cache` keeps
 what was compiled. To look at: `gemm_ladder`, from plain loops to the tile, and `gemm_rungs`, its table;
-`assembly`, what the compiler has made of it, and `cross_compile`, what it would make of it for another
-processor. Only who adds an operation to the tile needs `tile_rows` and `llvm`.
+`assembly`, what the compiler has made of it. Only who adds an operation to the tile needs `tile_rows` and
+`llvm`.
 """
