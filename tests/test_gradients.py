@@ -23,6 +23,7 @@ from convlab import (
     ALGORITHMS,
     ConvError,
     ConvProblem,
+    IndexMap,
     Plan,
     bgrad,
     conv2d,
@@ -38,7 +39,7 @@ from convlab.auto.ranking import ALIKE
 from convlab.errors import ArrayError, ParameterError, ShapeError, UnsupportedError, WorkspaceError
 from convlab.gradients import DGRAD, WGRAD, dgrad_flipped_gpu
 from convlab.gradients.dgrad_subfilters import ZEROS_INSERTED
-from convlab.gradients.index_maps import DgradMap, WgradMap
+from convlab.gradients.index_maps import DgradMap
 from convlab.gradients.phases import parts
 from convlab.gradients.select import choose, predicted
 from convlab.machine.memory import Memory
@@ -419,9 +420,9 @@ def test_index_maps_reach_what_the_definition_multiplies(problem):
         m, j = np.arange(problem.N * problem.H * problem.W)[:, None], np.arange(problem.R * problem.S * K)
         product = taken(dy, index.dy_at(m, j, g)) @ taken(w, index.w_at(c, j[:, None], g))
         dx.reshape(-1)[index.dx_at(m, c, g)] = product
-        index, i, m = WgradMap(problem), np.arange(taps), np.arange(M)
-        a, b = taken(dy, index.dy_at(k[:, None], m, g)), taken(x, index.x_at(i, m[:, None], g))
-        dw.reshape(-1)[index.dw_at(k[:, None], i, g)] = a @ b
+        forward, i, m = IndexMap(problem), np.arange(taps), np.arange(M)
+        a, b = taken(dy, forward.y_at(m, k[:, None], g)), taken(x, forward.x_at(m[:, None], i, g))
+        dw.reshape(-1)[forward.w_at(k[:, None], i, g)] = a @ b
     for found, expected in zip((dx, dw), by_definition(problem, x, w, dy), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-12)
 

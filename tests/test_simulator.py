@@ -294,7 +294,7 @@ def test_a_request_is_one_iteration_of_every_loop_and_one_call():
         assert request.addresses.tolist() == [4 * (32 * r + lane) for lane in request.lanes]
         assert (request.block, request.warp, request.size, request.sectors) == ((0, 0, 0), 0, 4, 4)
     assert sum(request.sectors for request in requests) == inside.sectors
-    assert inside.lanes_per_request == sum(len(request.lanes) for request in requests) / 6
+    assert inside.lanes == sum(len(request.lanes) for request in requests)
 
 
 def test_lanes_in_different_branches_make_different_requests():
@@ -308,7 +308,7 @@ def test_lanes_in_different_branches_make_different_requests():
 
     trace = run(branches, 1, 64, picture(64), simulator.poisoned(64, np.float32))
     loads = [site for site in trace.sites() if site.kind == "ld"]
-    assert [(site.requests, site.lanes_per_request) for site in loads] == [(2, 16), (2, 16)]
+    assert [(site.requests, site.lanes) for site in loads] == [(2, 32), (2, 32)]
 
 
 def test_reads_count_how_often_each_pixel_is_used():

@@ -93,7 +93,6 @@ def multiply_adds(
     rounds: Count = 60,
     seconds: Positive = 0.004,
     tile: VectorTile | None = None,
-    loop: Callable[[int], int] | None = None,
 ) -> float:
     """Measure the FLOPs a second of `threads` cores; the best round counts: what disturbs can only slow down.
 
@@ -106,15 +105,13 @@ def multiply_adds(
         Its size is the number of sums that are on their way at once. By default the best of the library's
         own, of one a row lower, since with 16 registers the operands of the former do not all stay in some,
         and of one a row higher: a core that begins four in a cycle wants 16 sums.
-    loop : callable, optional
-        Another loop than `multiply_add` with that tile: does about so many FLOPs, and returns how many.
     """
-    if loop is None and tile is None:
+    if tile is None:
         usual = tile_for("float32")
         heights = usual.rows, usual.rows - 1, usual.rows + 1
         tiles = [VectorTile(rows, usual.vectors, usual.lanes) for rows in heights]
         return max(multiply_adds(threads, rounds, seconds, each) for each in tiles)
-    loop = loop or partial(multiply_add, tile=tile)
+    loop = partial(multiply_add, tile=tile)
     loop(1 << 20)  # compiles, and wakes the clock
     start = time.perf_counter()
     loop(1 << 26)

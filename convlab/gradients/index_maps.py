@@ -12,7 +12,9 @@
 The forward map multiplies by the stride, so this one divides by it, and what does not divide is a zero: the
 zeros that others insert into dy. Rounding the quotient instead takes a number of dy that is no neighbour at
 all; and where h + top is less than r*dilation, rounding towards 0 makes line 0 of what is line -1. For wgrad
-the forward matrix A is read by columns, and the long axis is the one that is summed up.
+the forward matrix A is read by columns, and the long axis is the one that is summed up: its map is the
+forward one, asked the other way round. Cell (i, m) of x lies at ``x_at(m, i)``, cell (k, m) of dy at
+``y_at(m, k)``, and the sum of filter k and weight i goes to ``w_at(k, i)``.
 """
 
 from __future__ import annotations
@@ -91,30 +93,3 @@ class DgradMap:
         check_index("m", m)
         check_index("c", c)
         return m * self.problem.C + group * self._channels + c
-
-
-class WgradMap:
-    """The cells of A, dy and dw, for the gradient of one convolution's weights, as offsets into flat arrays.
-
-    It is the forward map, asked the other way round: columns are output pixels, and summed up.
-
-    Parameters
-    ----------
-    problem : ConvProblem
-        The forward convolution.
-    """
-
-    def __init__(self, problem: ConvProblem):
-        self.problem, self._forward = problem, IndexMap(problem)
-
-    def x_at(self, i, m, group: int = 0):
-        """Return where in flat x the number lies that weight i meets at output pixel m; -1 on padding."""
-        return self._forward.x_at(m, i, group)
-
-    def dy_at(self, k, m, group: int = 0):
-        """Return where in flat dy the number lies that filter k meets at output pixel m."""
-        return self._forward.y_at(m, k, group)
-
-    def dw_at(self, k, i, group: int = 0):
-        """Return where in flat dw the sum of filter k and weight i goes."""
-        return self._forward.w_at(k, i, group)

@@ -16,7 +16,6 @@ from tools.ptx.races import Races
 
 NOTHING, UNTOUCHED, WRITTEN = 0, 1, 3  # of a byte: no array's, one's that was not written, one's that was
 EDGE = 256  # bytes between arrays that belong to none: what runs over an end is seen
-LARGEST = 16  # bytes of an access
 
 
 class Fault(ConvError):

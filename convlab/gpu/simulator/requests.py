@@ -120,6 +120,5 @@ class Site:
     file = property(lambda self: self.place.file)
     line = property(lambda self: self.place.line)
     source = property(lambda self: self.place.source)
-    lanes_per_request = property(lambda self: self.lanes / self.requests)
     sectors_per_request = property(lambda self: self.sectors / self.requests)
     wavefronts_per_request = property(lambda self: self.wavefronts / self.requests)
