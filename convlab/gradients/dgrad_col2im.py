@@ -63,7 +63,14 @@ ALGORITHM = Gradient(
     summary="A product that makes im2col's matrix of gradients, then each cell added to its pixel.",
     source="Jia et al. 2014 (Caffe), arXiv:1408.5093; Chetlur et al. 2014, arXiv:1410.0759",
     forms={
-        "numpy": Form(run, shapes, ADDED_BACK, pack, WEIGHTS),
-        "cpu": Form(late(_CPU, "run"), shapes, THROUGH_A_MATRIX, late(_CPU, "pack"), PANELS, phases=phases),
+        "numpy": Form(run, shapes, ADDED_BACK, pack=pack, packed_bytes=WEIGHTS),
+        "cpu": Form(
+            late(_CPU, "run"),
+            shapes,
+            THROUGH_A_MATRIX,
+            pack=late(_CPU, "pack"),
+            packed_bytes=PANELS,
+            phases=phases,
+        ),
     },
 )

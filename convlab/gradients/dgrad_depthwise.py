@@ -23,6 +23,15 @@ ALGORITHM = Gradient(
     name="depthwise",
     summary="Each channel by itself: patches of dx stay where they are, and dy goes by.",
     source="Howard et al. 2017, arXiv:1704.04861, section 3.1",
-    forms={"gpu": Form(late(_GPU, "run"), no_arrays, ONCE, late(_GPU, "pack"), WEIGHTS, copy_of_w)},
+    forms={
+        "gpu": Form(
+            late(_GPU, "run"),
+            no_arrays,
+            ONCE,
+            pack=late(_GPU, "pack"),
+            packed_bytes=WEIGHTS,
+            tables=copy_of_w,
+        ),
+    },
     refuses=refuses,
 )

@@ -40,20 +40,22 @@ def pack(problem: ConvProblem, w: np.ndarray, threads: int, before=None, dy=None
 
 def run(problem, given, w, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
-    (dy,), (block_m, block_n, block_k), index = given, BLOCKS, DgradMap(problem)
-    out, (_, K, _), C = dx.reshape(-1, problem.C), problem.gemm, problem.C // problem.groups
+    (dy,) = given
+    block_m, block_n, block_k = BLOCKS
+    index = DgradMap(problem)
+    channels, filters = problem.C // problem.groups, problem.K // problem.groups
+    out = dx.reshape(-1, problem.groups, channels)
     clear_unreached(problem, dx)
     for (_, rows, cols), g in product(parts(problem), range(problem.groups)):
-        pixels, columns = (range(problem.N), rows.pixels, cols.pixels), (rows.taps, cols.taps, range(K))
-        for n, h, v in _blocks(block_m, *pixels):
+        for n, h, v in _blocks(block_m, range(problem.N), rows.pixels, cols.pixels):
             m = (n * problem.H + h) * problem.W + v  # (block_m,)
-            for c in range(0, C, block_n):
-                channels, sums = slice(c, min(c + block_n, C)), 0  # (block_m, block_n)
-                for r, s, k in _blocks(block_k, *columns):
-                    j = (r * problem.S + s) * K + k  # (block_k,)
+            for c0 in range(0, channels, block_n):
+                sums = 0  # (block_m, block_n)
+                for r, s, k in _blocks(block_k, rows.taps, cols.taps, range(filters)):
+                    j = (r * problem.S + s) * filters + k  # (block_k,)
                     d = taken(dy, index.dy_at(m[:, None], j, g))  # (block_m, block_k)
-                    sums = sums + d @ w[g * K + k, r, s, channels]
-                out[m, g * C + c : g * C + channels.stop] = sums
+                    sums = sums + d @ w[g * filters + k, r, s, c0 : c0 + block_n]
+                out[m, g, c0 : c0 + block_n] = sums
 
 
 def _blocks(size: int, *axes: range) -> Iterator[tuple[np.ndarray, ...]]:
@@ -79,22 +81,22 @@ ALGORITHM = Gradient(
     summary="Multiply blocks of a matrix of dy that is never stored, each phase of the stride by itself.",
     source="CUTLASS 2.7, strided dgrad; Chetlur et al. 2014, arXiv:1410.0759",
     forms={
-        "numpy": Form(run, no_arrays, MOVED, pack, WEIGHTS),
+        "numpy": Form(run, no_arrays, MOVED, pack=pack, packed_bytes=WEIGHTS),
         "cpu": Form(
             late(_CPU, "run"),
             shapes_cpu,
             MOVED,
-            late(_CPU, "pack"),
-            over_parts(PANELS),
+            pack=late(_CPU, "pack"),
+            packed_bytes=over_parts(PANELS),
             phases=work_of_parts("implicit_gemm"),
         ),
         "gpu": Form(
             late(_GPU, "run"),
             late(_GPU, "shapes"),
             ONCE,
-            late(_GPU, "pack"),
-            late(_GPU, "packed_bytes"),
-            copy_of_w,
+            pack=late(_GPU, "pack"),
+            packed_bytes=late(_GPU, "packed_bytes"),
+            tables=copy_of_w,
         ),
     },
     macs=macs,

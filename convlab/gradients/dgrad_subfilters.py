@@ -151,7 +151,7 @@ def _form(backend: str) -> Form:
     return Form(
         run,
         shapes,
-        bytes_moved=partial(bytes_moved, backend),
+        partial(bytes_moved, backend),
         pack=partial(pack, backend),
         packed_bytes=partial(packed_bytes, backend),
         tables=partial(tables, backend),
@@ -172,9 +172,9 @@ FLIPPED = Gradient(
             late(_GPU, "run"),
             late(_GPU, "shapes"),
             late(_GPU, "bytes_moved"),
-            late(_GPU, "pack"),
-            late(_GPU, "packed_bytes"),
-            copy_of_w,
+            pack=late(_GPU, "pack"),
+            packed_bytes=late(_GPU, "packed_bytes"),
+            tables=copy_of_w,
         )
     },
     refuses=refuses,

@@ -63,20 +63,24 @@ class Part(NamedTuple):
 
 def phases(problem: ConvProblem, axis: int) -> list[Phase]:
     """Return the phases along an axis that some tap reaches from some line of dy."""
-    size, out, taps = problem.x_shape[1 + axis], problem.y_shape[1 + axis], (problem.R, problem.S)[axis]
-    stride, (before, _), step = problem.stride[axis], problem.padding[axis], problem.dilation[axis]
-    common, found = gcd(stride, step), []
+    size, outputs = problem.x_shape[1 + axis], problem.y_shape[1 + axis]
+    taps, stride, dilation = (problem.R, problem.S)[axis], problem.stride[axis], problem.dilation[axis]
+    top, _ = problem.padding[axis]
+    common = gcd(stride, dilation)  # a phase has one of every stride/common taps
+    apart = dilation // common  # and the lines of dy that two neighbours of them meet lie so far apart
+    found = []
     for h in range(min(stride, size)):
-        some = [r for r in range(taps) if (h + before - r * step) % stride == 0]
-        if not some:
+        reach = [r for r in range(taps) if (h + top - r * dilation) % stride == 0]
+        if not reach:
             continue
-        pixels, last = range(h, size, stride), (len(some) - 1) * step // common
-        pad = last - (h + before - some[0] * step) // stride  # of the turned filter's first window
-        after = len(pixels) - 1 - pad + last - (out - 1)
-        lines = range(max(0, -pad), out - max(0, -after))  # the others reach no pixel of this phase
+        pixels = range(h, size, stride)
+        last = (len(reach) - 1) * apart  # from the first of the lines that a pixel meets
+        before = last - (h + top - reach[0] * dilation) // stride  # so far the first window reaches out
+        after = len(pixels) - 1 - before + last - (outputs - 1)
+        lines = range(max(0, -before), outputs - max(0, -after))  # the others reach no pixel of this phase
         if lines:
-            every = range(some[0], taps, stride // common)
-            found.append(Phase(pixels, every, lines, (max(0, pad), max(0, after)), step // common))
+            every = range(reach[0], taps, stride // common)
+            found.append(Phase(pixels, every, lines, (max(0, before), max(0, after)), apart))
     return found
 
 

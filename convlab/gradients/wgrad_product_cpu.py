@@ -19,9 +19,10 @@ from convlab.gradients.wgrad_blocks import COLUMNS, ROWS, cuts, row_step, tile_o
 
 def run(problem, given, packed, workspace, dw, threads):
     """Fill dw (K, R, S, C/groups) from the whole matrix, which one thread has filled."""
-    (x, dy), tile, (M, filters, taps) = given, tile_of(problem), problem.gemm
-    rows = workspace["matrix"]
-    step, dw[...] = rows.shape[1], 0
+    (x, dy), rows = given, workspace["matrix"]
+    tile, step = tile_of(problem), rows.shape[1]
+    M, filters, taps = problem.gemm
+    dw[...] = 0
     for g in range(problem.groups):
         matrix = rows.reshape(-1)[g * taps :]
         gather(x.reshape(-1), matrix, step, 0, M, 0, taps, g, windows_of(problem))
@@ -32,10 +33,12 @@ def run(problem, given, packed, workspace, dw, threads):
 
 def run_parts(problem, given, packed, workspace, dw, threads):
     """Fill dw part by part of the matrix; each thread has its own filters or columns, and all the pixels."""
-    (x, dy), tile, rows = given, tile_of(problem), workspace["rows"]
-    step, dw[...] = row_step(problem, min(COLUMNS, problem.gemm[2])), 0
+    (x, dy), rows = given, workspace["rows"]
+    _, _, taps = problem.gemm
+    step = row_step(problem, min(COLUMNS, taps))
+    dw[...] = 0
     arrays = x.reshape(-1), rows.reshape(len(rows), -1), step, dy.reshape(-1), dw.reshape(-1)
-    rest = tile, *arrays, problem.gemm, problem.groups, windows_of(problem)
+    rest = tile_of(problem), *arrays, problem.gemm, problem.groups, windows_of(problem)
     if len(rows) == 1 or lost_the_pool():
         for cut in cuts(problem, len(rows)):
             _parts(*map(int, cut), 0, *rest)

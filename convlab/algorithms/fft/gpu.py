@@ -163,7 +163,8 @@ def allocate(kind: str, problem: ConvProblem, threads: int):
 
 def run(kind: str, problem: ConvProblem, x, packed, workspace, y, threads):
     """Cut, transform, multiply, transform back, paste."""
-    library, pictures, products = transforms(), pictures_of(kind, problem), products_of(kind, problem)
+    library = transforms()
+    pictures, products = pictures_of(kind, problem), products_of(kind, problem)
     count, rows, cols = products.W, pictures.rows, pictures.cols
     cut_all(pictures, problem, x.reshape(-1), workspace["pictures"])
     spectra = library.forward(workspace["pictures"].reshape(count, rows, cols, problem.C))

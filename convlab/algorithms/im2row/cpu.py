@@ -33,9 +33,10 @@ def multiply(
     Returned is what `launch` returns for the product of each group.
     """
     M, filters, taps = problem.gemm
-    flat, lies, how = rows.reshape(-1), (problem.groups * taps, 1), (threads, launch, tile_of(problem))
+    a, steps = rows.reshape(-1), (problem.groups * taps, 1)  # from row to row, and along a row
+    how = threads, launch, tile_of(problem)
     return [
-        gemm(flat[g * taps :], *lies, panels[g], out, g * filters, M, filters, taps, *how)
+        gemm(a[g * taps :], *steps, panels[g], out, g * filters, M, filters, taps, *how)
         for g in range(problem.groups)
     ]
 

@@ -86,11 +86,11 @@ def rung(name: str, tile: Tile, change: str, traffic: str, parts: Count = 1) -> 
         name,
         change,
         traffic,
-        partial(run_tile, tile, parts),
-        partial(tiled_product, tile, implicit_loader),
-        launch.pack,
-        partial(_refuses, tile, parts),
-        {
+        run=partial(run_tile, tile, parts),
+        kernel=partial(tiled_product, tile, implicit_loader),
+        pack=launch.pack,
+        refuses=partial(_refuses, tile, parts),
+        others={
             "allocate": lambda problem, threads: launch.partials(problem, parts),
             "workspace_bytes": lambda problem, threads: launch.partial_bytes(problem, parts),
             "works": lambda problem: convolution_works(problem, tile, parts),

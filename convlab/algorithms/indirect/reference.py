@@ -18,7 +18,8 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and w (K, R, S, C/groups)."""
-    taps, channels, (_, filters, _) = problem.R * problem.S, problem.C // problem.groups, problem.gemm
+    channels, filters = problem.C // problem.groups, problem.K // problem.groups
+    taps = problem.R * problem.S
     for n in range(problem.N):
         image, out = x[n].reshape(-1), y[n].reshape(-1, problem.K)
         for g in range(problem.groups):

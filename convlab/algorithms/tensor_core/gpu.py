@@ -117,7 +117,8 @@ def product_blocks(problem: ConvProblem, tile: WarpTile) -> int:
 def multiply_words(kind: str, plan: Plan, problem: ConvProblem, words, packed, y) -> None:
     """Fill y (parts, N, P, Q, K) with the convolution of rounded x and w, or with parts of its sums."""
     problem = read_by(problem)
-    (M, filters, _), groups, channels = problem.gemm, problem.groups, pixel_words(kind, problem)
+    M, filters, _ = problem.gemm
+    channels = pixel_words(kind, problem)
     (top, _), (left, _) = problem.padding
     ends = problem.R * problem.dilation[0], problem.S * problem.dilation[1]
     row = packed.shape[1]
@@ -130,6 +131,6 @@ def multiply_words(kind: str, plan: Plan, problem: ConvProblem, words, packed, y
         y.reshape(-1),
         M,
         *(problem.H, problem.W, problem.P, problem.Q),
-        *(groups, channels, filters, row, round_up(ceil_div(row, plan.parts), WORDS)),
+        *(problem.groups, channels, filters, row, round_up(ceil_div(row, plan.parts), WORDS)),
         *(*problem.stride, top, left, *problem.dilation, *ends),
     )

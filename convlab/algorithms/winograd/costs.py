@@ -61,25 +61,32 @@ def _phases(m: int, per_tile: TileTexts) -> tuple[Phase, ...]:
     windows = stream(f"2 * tiles*{cells}*C*b", f"{held}*C/G*b", parts)
     products = stream(f"tiles * ({cells}+{m * m})*K*b", f"{held}*2*VL*4", parts)
     weights = f"{cells}*K*C/G*b"
-    lines = f"ceil(tiles/{BLOCK})"  # blocks of tiles
-    rows = "tiled(tiles)"
+    blocks = f"ceil(tiles/{BLOCK})"
     # Each panel of filters reads the windows again. Between two times lie M, the weights of the panel and its
     # part of y; if all that does not stay in a cache, the runs of C numbers are too short for processors to
     # foresee which comes next: they arrive one after the other, and multiply-adds wait.
-    panels, width = "ceil(K/G/(2*VL))", "2*VL*4"  # bytes of a row of two vectors
+    panels = "ceil(K/G/(2*VL))"
+    width = "2*VL*4"  # bytes of a row of two vectors
     turn = f"{held}*(C/G*b + {width}) + ({cells}*C/G + min(tiles, {BLOCK})*{m * m}) * {width}"
     once_more = stream(f"{ONLY_READ} * ({panels} - 1) * tiles*{cells}*C*b", turn, parts)
     # The products of groups are small ones. To begin each, and each of its register tiles, takes as long as
     # to begin so many runs (a Zen 5).
-    begun = f"min(1, G - 1) * {cells}*G * {panels} * (4*{lines} + 3*ceil(tiles/MR))"
-    times = f"{cells}*G"
+    begun = f"min(1, G - 1) * {cells}*G * {panels} * (4*{blocks} + 3*ceil(tiles/MR))"
     multiply = product(
-        "tiles", "K/G", "C/G", times=times, rows=rows, tile=USUAL, calls="0", parts=parts, run=begun
+        "tiles",
+        "K/G",
+        "C/G",
+        times=f"{cells}*G",
+        rows="tiled(tiles)",
+        tile=USUAL,
+        calls="0",
+        parts=parts,
+        run=begun,
     )
     # Windows that fill one register tile are multiplied faster than weights can be asked for: those arrive at
     # half the speed (0.5 to 0.6 of it, on a Zen 4, a Zen 5 and a Xeon).
     waits = f"(1 + max(0, min(1, {ONE_TILE + 1} - tiles)))"
-    again = stream(f"{ONLY_READ} * {waits} * {lines} * {weights}", weights, parts)
+    again = stream(f"{ONLY_READ} * {waits} * {blocks} * {weights}", weights, parts)
     # Additions alone are half of what multiply-adds count as. To transform and to move does not overlap: the
     # sums of a window wait for its numbers, and what is written waits for the sums. Measured apart, on a
     # Zen 5, the two together are still a quarter too little; the longer one alone would be half of it.

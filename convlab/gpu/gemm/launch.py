@@ -74,8 +74,16 @@ def multiply(problem: ConvProblem, tile: Tile, parts: int, loader, shape, x, tab
     partials
         Array of the device, (parts, N, P, Q, K), or None if parts is 1.
     """
-    (M, N, _), channels, (_, K, row_w) = problem.gemm, problem.C // problem.groups, w.shape
-    sizes = Sizes(M, N, K, problem.groups, row_w, problem.K, channels, K * row_w, N)
+    (M, N, _), (_, K, row_w) = problem.gemm, w.shape
+    channels = problem.C // problem.groups
+    sizes = Sizes(
+        *(M, N, K, problem.groups),
+        row_w=row_w,
+        row_y=problem.K,
+        step_x=channels,
+        step_w=K * row_w,
+        step_y=N,
+    )
     widths = wide(tile.width, channels, x), tile.width
     run(sizes, tile, parts, loader, widths, shape, (x, table, w), partials, y)
 
@@ -145,7 +153,9 @@ def run(
     target = y if parts == 1 else partials
     whole = M * row_y if where else y.size  # of a part, whose rows follow each other
     blocks, columns = grid(M, N, tile)
-    (x_width, w_width), apart, y_width = widths, bool(where) and parts == 1, wide(tile.width, N, target)
+    x_width, w_width = widths
+    y_width = wide(tile.width, N, target)
+    apart = bool(where) and parts == 1  # parts lie together, and `reduce` puts their sums where they belong
     slices = slices or ("groups" if parts == 1 else "parts" if groups == 1 else "both")
     kernel = tiled_product(tile, loader, x_width, y_width, dtype, columns, w_width, apart, slices)
     arrays = [array.reshape(-1) for array in (*inputs, target)]

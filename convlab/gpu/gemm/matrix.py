@@ -57,6 +57,7 @@ def multiply(problem: ConvProblem, a, along: str, b, y, way: str | None = None) 
         tile, step = _tile_for(product, device_speeds()), product.C
         launch.multiply(product, tile, 1, matrix_loader, (step, K), a, a, b, None, y)
         return
+    # Numbers from one row of a, as it lies, to the next, and from one group to the next.
     step, group = (problem.groups * K, K) if along == "k" else (M, K * M)
     block: int | tuple[int, int]
     if way == "shared":

@@ -49,7 +49,9 @@ def product_work(kind: str, tile: WarpTile, problem: ConvProblem, blocks: int, p
     problem = read_by(problem)
     pixel, taps = pixel_words(kind, problem), problem.R * problem.S
     row = round_up(taps * pixel, WORDS)  # words of a filter
-    warps, turns, sides = tile.threads // WARP, ceil_div(row // WORDS, parts), tile.block_m + tile.block_n
+    warps = tile.threads // WARP
+    turns = ceil_div(row // WORDS, parts)  # of the main loop
+    sides = tile.block_m + tile.block_n
     blocks *= parts
     down, across = tile.warp_m // 16, tile.warp_n // 8
     steps = WORDS // STEP
@@ -58,7 +60,8 @@ def product_work(kind: str, tile: WarpTile, problem: ConvProblem, blocks: int, p
     products, reads = steps * down * across, steps * (down + across // 2)
     stored = WARP * 4 * WORD // LINE  # eight lanes fill a row, all banks
     words = problem.N * problem.H * problem.W * problem.groups * pixel
-    y_bytes, handed = problem.y_bytes, parts > 1
+    y_bytes = problem.y_bytes
+    handed = parts > 1  # to the launch that adds up
     return Work(
         "products",
         blocks,
@@ -84,8 +87,10 @@ def product_work(kind: str, tile: WarpTile, problem: ConvProblem, blocks: int, p
 
 def rounding_work(kind: str, problem: ConvProblem) -> Work:
     """Return the work of the launch that rounds x."""
-    seen, across, channels = read_by(problem), pixel_words(kind, problem), problem.C // problem.groups
-    words, numbers = seen.N * seen.H * seen.W * seen.groups * across, AT_ONCE * KINDS[kind]
+    seen, channels = read_by(problem), problem.C // problem.groups
+    across = pixel_words(kind, problem)
+    words = seen.N * seen.H * seen.W * seen.groups * across
+    numbers = AT_ONCE * KINDS[kind]  # of a thread
     whole = channels == across * KINDS[kind]
     at_once = 4 if whole else 1
     loads = min(channels, numbers) / at_once
