@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +22,6 @@ from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.note import Note
 from convlab.support.checks import check_choice
 from convlab.support.clock_words import RUNS, STOPPED, clock_words
-from convlab.support.files import write_atomically
 from convlab.support.install import convlab_command
 
 GIVES_UP = "give up"
@@ -88,10 +86,16 @@ def write(name: str, folder: Path) -> tuple[Path, bool]:
     if '"""' not in skeleton:  # of comments alone Python makes no function
         skeleton += "\n    pass"
     text = f"{statement}\n\n{IMPORTS[isinstance(exercise, KernelExercise)]}\n\n\n{skeleton}\n"
-    if os.path.lexists(file):
-        return file, False
     try:
-        write_atomically(file, text)  # half of it would be left as it is when the task is begun again
+        with file.open("x", encoding="utf-8") as new:
+            try:
+                new.write(text)
+                new.flush()
+            except BaseException:  # half of it would be left as it is when the task is begun again
+                file.unlink()
+                raise
+    except FileExistsError:
+        return file, False
     except OSError as error:
         raise ParameterError(f"{str(file)!r}: {error.strerror}; expected a folder to write to") from None
     return file, True
