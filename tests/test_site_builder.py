@@ -436,6 +436,8 @@ def test_front_page_has_every_notebook_in_its_part_with_its_minutes():
         (r"\underbrace{w^{\mathsf T}}_{RSC}", "<munder><munder><msup>"),
         (r"\begin{align}a &= b \\ c &= d\end{align}", '<mtable class="ams-align">'),
         (r"\left\lfloor\frac{H}{2}\right\rfloor", "<mo>⌊</mo><mfrac>"),
+        (r"\frac{H' - 1}{2}", "<msup><mi>H</mi><mo>′</mo></msup><mo>−</mo>"),
+        (r"f''(x) + \text{the filter's}", "<msup><mi>f</mi><mo>′′</mo></msup>"),
     ],
 )
 def test_formulas(latex, part):

@@ -17,6 +17,9 @@ _REWRITES = (
     (rf"\\underbrace{_GROUP}_{_GROUP}", r"\\underset{\2}{\\underbrace{\1}}"),
     (rf"\\overbrace{_GROUP}\^{_GROUP}", r"\\overset{\2}{\\overbrace{\1}}"),
 )
+# A prime is an apostrophe to docutils, and stays one.
+_APOSTROPHE = "<mo>'</mo>"
+_PRIMED = rf"(<mi>[^<]*</mi>)((?:{_APOSTROPHE})+)"
 
 
 class FormulaError(Exception):
@@ -37,4 +40,9 @@ def mathml(latex: str, *, as_block: bool) -> str:
     except (MathError, IndexError, AttributeError) as error:  # the latter two for a formula that breaks off
         raise FormulaError(str(error)) from None
     # The indentation is for people who read the source; inside a line of text it would show as spaces.
-    return re.sub(r">\s+<", "><", drawn)
+    drawn = re.sub(r">\s+<", "><", drawn)
+    return re.sub(_PRIMED, lambda found: _primed(found[1], len(found[2]) // len(_APOSTROPHE)), drawn)
+
+
+def _primed(letter: str, primes: int) -> str:
+    return f"<msup>{letter}<mo>{'′' * primes}</mo></msup>"
