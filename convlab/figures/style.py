@@ -83,7 +83,8 @@ def css() -> str:
     # Where a reader has all pages in a few colours of their own, bars and numbers in tiles would be lost.
     forced = "@media (forced-colors: active)"
     return (
-        f".convlab {{ {roles}{themes['light']}}}\n{dark_pages} {{ {themes['dark']}}}\n"
+        f".convlab {{ {roles}{themes['light']}}}\n"
+        f"@media not print {{ {dark_pages} {{ {themes['dark']}}} }}\n"  # paper is light
         f"{forced} {{ .convlab {{ forced-color-adjust: none; }} }}\n"
         f"{forced} and (prefers-color-scheme: dark) {{ .convlab {{ {themes['dark']}}} }}\n"
     )

@@ -5,6 +5,7 @@ import { bytesText, countText, fixed, plural, ratioText } from "./shared/numbers
 import { chip, html, live, more, numberBox, segments, sentence, slider } from "./shared/page.js";
 import { Grid } from "./shared/grid.js";
 import { guide } from "./shared/guide.js";
+import { scrollBox } from "./shared/scroll.js";
 
 const SIDE = 16; // cells along the picture's edges; each stands for C/16 channels, or filters
 
@@ -42,7 +43,7 @@ function build(page) {
   const title = html("div", { class: "cl-title" });
   const caption = html("span");
   const story = sentence(page);
-  const costs = html("div", { class: "cl-panel" });
+  const [costs, savings] = [html("div"), html("div", { class: "cl-note" })];
   const knob = (text, control) => html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, text), control);
   const groups = html("b", { class: "cl-steps" });
 
@@ -57,7 +58,7 @@ function build(page) {
     html("div", { class: "cl-stage cl-top" },
       html("div", { class: "cl-figure" },
         html("div", { class: "cl-caption" }, chip("filter", "w"), " ", caption), grid.box),
-      costs),
+      html("div", { class: "cl-panel" }, scrollBox(page, costs), savings)),
     story,
     html("div", { class: "cl-bar cl-tight" },
       knob("channels and filters", segments(page, {
@@ -108,11 +109,11 @@ function build(page) {
             line(`${kindOf(G, C)} ${state.taps} × ${state.taps}`, now, "cl-now"),
             line("1 × 1, all channels", costOf(mixing)),
             line("these two together", pair, "cl-sum"),
-          ]))),
-      html("div", { class: "cl-note" }, G === 1
-        ? "One group: nothing to save yet."
-        : `${ratioText(full.flops / now.flops)} fewer FLOPs, and ${ratioText(full.intensity / now.intensity)} fewer for each byte. ` +
-          `With a 1 × 1 layer that mixes the channels again: ${ratioText(full.flops / pair.flops)} fewer FLOPs than the full layer.`));
+          ]))));
+    savings.textContent = G === 1
+      ? "One group: nothing to save yet."
+      : `${ratioText(full.flops / now.flops)} fewer FLOPs, and ${ratioText(full.intensity / now.intensity)} fewer for each byte. ` +
+        `With a 1 × 1 layer that mixes the channels again: ${ratioText(full.flops / pair.flops)} fewer FLOPs than the full layer.`;
   };
 }
 

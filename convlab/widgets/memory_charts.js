@@ -65,7 +65,7 @@ export function layerChart(page, choose) {
       choose(Math.floor((((event.clientX - box.left) * width) / box.width - left) / slot()));
     }),
     onkeydown: page.guard((event) => {
-      const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: 1, ArrowDown: -1, Home: -chosen, End: count };
+      const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: 1, ArrowDown: -1, PageUp: 4, PageDown: -4, Home: -chosen, End: count };
       if (!(event.key in moves)) return;
       choose(chosen + moves[event.key]);
       event.preventDefault();

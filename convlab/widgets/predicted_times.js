@@ -4,6 +4,7 @@ import { letters } from "./shared/formulas.js";
 import { fixed, plural, ratioText, timeText } from "./shared/numbers.js";
 import { html, live, more, OWN_KEYS, segments, select, sentence, slider } from "./shared/page.js";
 import { guide } from "./shared/guide.js";
+import { scrollBox } from "./shared/scroll.js";
 import { say } from "./shared/sentences.js";
 import { barChart, callOf, phasesText } from "./predicted_bars.js";
 import { refusal } from "./refusals.js";
@@ -71,7 +72,7 @@ function build(page) {
   const bars = barChart(page);
   const story = sentence(page);
   const [refusals, why, then] = [html("div", { class: "cl-lessons cl-refused" }), html("div"), html("div")];
-  const phases = html("div");
+  const [phases, table, summary] = [html("div", { class: "cl-head" }), html("div"), html("div", { class: "cl-note" })];
   page.root.append(
     title, shape,
     guide(page),
@@ -90,7 +91,7 @@ function build(page) {
     html("div", { class: "cl-caption" }, "predicted time, spent on: ", ["computing", "moving", "beginning"].flatMap((kind) =>
       [html("span", { class: `cl-swatch cl-part cl-${kind}`, "aria-hidden": "true" }), ` ${kind} `])),
     bars.node, story,
-    html("div", { class: "cl-panels" }, html("div", { class: "cl-panel" }, phases), html("div", { class: "cl-panel" }, html("div", { class: "cl-lessons" }, why, then, refusals))));
+    html("div", { class: "cl-panels" }, html("div", { class: "cl-panel" }, phases, scrollBox(page, table), summary), html("div", { class: "cl-panel" }, html("div", { class: "cl-lessons" }, why, then, refusals))));
 
   return function draw(state) {
     const shown = shownOf(state);
@@ -112,8 +113,9 @@ function build(page) {
     const refused = Object.entries(shown.refused);
     refusals.replaceChildren(...(refused.length ? [html("div", { class: "cl-head" }, "do not serve this layer")] : []),
       ...refused.map(([name, reason]) => html("div", {}, html("b", {}, name), `: ${reason}`)));
-    phases.replaceChildren(html("div", { class: "cl-head" }, `the phases of ${looked.name}`), table(looked),
-      html("div", { class: "cl-note" }, looked.summary));
+    phases.textContent = `the phases of ${looked.name}`;
+    table.replaceChildren(phaseTable(looked));
+    summary.textContent = looked.summary;
     why.textContent = reason(all);
     then.textContent = experiment(state, all, ranking(sizes, measured, shown.refused, ALIKE));
   };
@@ -150,7 +152,7 @@ function experiment({ slower }, { chosen }, measured) {
 }
 
 /** Every phase of one algorithm in numbers. */
-function table({ seconds, parts }) {
+function phaseTable({ seconds, parts }) {
   const time = (value) => (value > 0 ? timeText(value) : "0");
   const cell = (text, strong = false) => html("td", {}, strong ? html("b", {}, text) : text);
   const call = callOf({ seconds, parts });

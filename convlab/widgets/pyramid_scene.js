@@ -22,7 +22,7 @@ export function pyramidScene(page, move) {
   const [cells, marks] = [svg("g"), svg("g")];
   const line = svg("path", { class: "cl-frame cl-frame-followed", style: "transition: none" });
   const node = svg("svg", {
-    role: "group", style: "touch-action: pan-y; cursor: pointer",
+    role: "group", style: "touch-action: pan-y pinch-zoom; cursor: pointer",
     onpointerdown: page.guard((event) => {
       if (Math.abs(placed(event) - scale.at) * scale.unit > NEAR) return; // elsewhere a click, so that one can scroll
       node.setPointerCapture(event.pointerId);

@@ -90,15 +90,21 @@ function build(page) {
 
   // Drag the lower right corner of the picture: the zeros follow.
   const drag = page.guard((event) => {
-    if (!event.buttons) return;
     const box = canvas.x.getBoundingClientRect();
     const reach = Math.max(event.clientX - box.left, event.clientY - box.top) / box.width;
     const [least, most] = page.limits("zeros");
     const wide = canvas.x.width / CELL;
     page.set({ zeros: clamp(Math.round(reach * wide) - pixels.length, least, most) });
   });
-  canvas.x.addEventListener("pointermove", drag);
-  canvas.x.addEventListener("pointerdown", (event) => { canvas.x.setPointerCapture(event.pointerId); drag(event); });
+  let before = 0; // the zeros where a finger came down
+  canvas.x.addEventListener("pointermove", (event) => event.buttons && drag(event));
+  canvas.x.addEventListener("pointerdown", (event) => {
+    canvas.x.setPointerCapture(event.pointerId);
+    before = page.state().zeros;
+    if (event.pointerType !== "touch") drag(event); // of a finger it may be the beginning of scrolling
+  });
+  canvas.x.addEventListener("pointercancel", page.guard(() => page.set({ zeros: before })));
+  canvas.x.addEventListener("click", drag);
   canvas.x.classList.add("cl-drag");
 
   // Paint does not follow the page when it turns dark: the pictures are painted anew.

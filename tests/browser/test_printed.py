@@ -9,6 +9,7 @@ import pytest
 from browser_tools import document
 from nbformat.v4 import new_markdown_cell
 from notebook_tools import NOTEBOOKS, notebook
+from widget_kinds import LEADING
 
 from convlab.lessons.course import chapters
 from convlab.widgets import RegisterTile
@@ -98,3 +99,27 @@ def test_the_hooks_of_the_light_pages_are_those_of_the_figures(tmp_path):
     assert len(text) < 30_000
     waits = ['loading="lazy"' in picture for picture in re.findall("<img [^>]*>", text)]
     assert waits == [False, True], "only what is seen first comes at once"
+
+
+BOXES = """() => [...document.querySelectorAll(".convlab .cl-scroll, .convlab .cl-source")].filter((box) =>
+  box.scrollWidth > box.clientWidth + 4 || box.scrollHeight > box.clientHeight + 4).length"""
+
+
+@pytest.mark.parametrize("kind", LEADING, ids=lambda kind: kind.__name__)
+def test_a_figure_on_paper_is_light_and_whole(kind, watched, tmp_path):
+    """Also where a browser prints no backgrounds, and nobody has told the page that it is printed."""
+    file = tmp_path / "page.html"
+    file.write_text(document(kind(), scheme="dark"), encoding="utf-8")
+    one = watched(width=680)
+    one.page.goto(file.as_uri())
+    figure = one.page.locator(".convlab")
+    figure.wait_for()
+    look = "f => [getComputedStyle(f).backgroundColor, getComputedStyle(f).printColorAdjust]"
+    dark, _ = figure.evaluate(look)
+    one.page.emulate_media(media="print")
+    assert figure.evaluate(look) == ["rgb(255, 255, 255)", "exact"] != [dark, "exact"]
+    one.page.wait_for_timeout(200)
+    assert one.page.evaluate(BOXES) == 0
+    assert figure.get_by_role("button").count() == 0
+    assert not figure.locator(".cl-guide").or_(figure.locator("summary")).first.is_visible()
+    assert one.errors == []

@@ -23,6 +23,7 @@ export class Grid {
     this.framed = new Map();
     this.cursor = null;
     this.looked = false; // whether a cell is looked at
+    this.finger = false; // whether a finger pointed last: it leaves with every tap, and what it pointed at stays
     this.shape = "";
     page.onReshape(() => this.looked && this.leave(look));
     const lines = { width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
@@ -31,13 +32,24 @@ export class Grid {
       svg("rect", { width: 1.3, height: 5, class: "cl-hatch-line" }));
     this.node = svg("svg", {
       class: "cl-grid", role: "application", "aria-roledescription": role, tabindex: 0, ...OWN_KEYS,
+      onpointerdown: page.guard((event) => {
+        this.finger = event.pointerType === "touch";
+        this.before = this.looked ? this.seen : null;
+      }),
       onpointermove: page.guard((event) => this.point(event, look)),
-      onpointerleave: page.guard(() => this.leave(look)),
-      onclick: page.guard((event) => this.point(event, choose)),
+      onpointerleave: page.guard(() => this.finger || this.leave(look)),
+      onpointercancel: page.guard(() => this.tell(this.before, look)), // it was the beginning of scrolling
+      onclick: page.guard((event) => {
+        if (this.finger) this.point(event, look);
+        this.point(event, choose);
+      }),
       onkeydown: page.guard((event) => this.key(event, look, choose)),
       onblur: page.guard(() => this.leave(look)),
     }, svg("defs", {}, pattern), this.names, this.cells, this.frames);
     this.box = scrollBox(page, this.node, () => this.edges());
+    const elsewhere = page.guard(({ target }) => this.looked && this.finger && !this.node.contains(target) && this.leave(look));
+    document.addEventListener("click", elsewhere);
+    page.onEnd(() => document.removeEventListener("click", elsewhere));
   }
 
   /**
@@ -154,9 +166,14 @@ export class Grid {
     const row = Math.floor((y - this.top) / this.height);
     const starts = Array.from({ length: this.columns }, (_, i) => this.x(i));
     const column = starts.findIndex((start) => x >= start && x < start + this.width);
+    this.tell(row >= 0 && row < this.rows && column >= 0 ? { row, column } : null, tell);
+  }
+
+  tell(cell, tell) {
     this.cursor = null;
     this.looked = true;
-    tell(row >= 0 && row < this.rows && column >= 0 ? { row, column } : null);
+    this.seen = cell;
+    tell(cell);
   }
 
   leave(look) {

@@ -9,6 +9,8 @@ import { html, OWN_KEYS } from "./page.js";
  */
 export function scrollBox(page, picture, lines = null) {
   const box = html("div", { class: "cl-scroll", ...OWN_KEYS }, picture);
+  // A finger that is drawn across the picture scrolls it where there is more at the sides; else it points at what it passes.
+  page.onDrawn(() => box.classList.toggle("cl-sideways", box.scrollWidth > box.clientWidth + 2));
   return html("div", { class: "cl-scrolls" }, box, scrollHint(page, box, lines, (scrolls) => {
     // Without this the keyboard could not scroll it; a picture that takes the focus scrolls with its cursor.
     for (const [name, value] of [["tabindex", 0], ["role", "group"], ["aria-label", "picture that scrolls"]]) {
