@@ -16,8 +16,7 @@ from convlab.support.checks import check_instance, check_whole
 
 _MOST_PIXELS = 4096  # of a side; the photograph itself has 512 x 600
 
-# On a dark page, but not on paper, a chart is shown with light and dark exchanged, and every hue turned back to
-# itself.
+# On a dark page, not on paper, a chart is shown with light and dark exchanged, and each hue turned to itself.
 _CHARTS = ",".join(f"{page} .convlab-picture.chart img:not(.cl-kept)" for page in DARK_PAGES)
 _DARK = f"@media not print{{{_CHARTS}{{filter:invert(.92) hue-rotate(180deg)!important}}}}"
 _FITS = "max-width:100%;height:auto"
