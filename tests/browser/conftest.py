@@ -104,9 +104,13 @@ class Lab:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "themes.jupyterlab-settings").write_text(json.dumps({"theme": name}), encoding="utf-8")
 
+    def open(self, page: Page, name: str, fragment: str = "") -> None:
+        """Open a notebook, as whoever has never opened one."""
+        page.goto(f"{self.url}/lab/tree/{name}?token={TOKEN}&reset{fragment}")
+
     def run_all(self, page: Page, name: str, fragment: str = "") -> None:
         """Open a notebook, run all its cells, and wait until the last one is done."""
-        page.goto(f"{self.url}/lab/tree/{name}?token={TOKEN}&reset{fragment}")
+        self.open(page, name, fragment)
         # Before the kernel is connected "Run All" is lost.
         page.get_by_text("| Idle").first.wait_for(timeout=90_000)
         page.get_by_role("menuitem", name="Run", exact=True).click()

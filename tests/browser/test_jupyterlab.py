@@ -12,6 +12,7 @@ from notebook_tools import NOTEBOOKS
 from convlab import widgets
 from convlab.lessons import progress
 from convlab.support.learners_folder import RECORD
+from convlab.widgets.shared.live import UNRUN
 
 pytestmark = pytest.mark.browser
 
@@ -402,4 +403,31 @@ def test_a_cell_that_runs_again_leaves_no_figures_behind(lab, watched):
     for _ in range(4):
         again()
     assert nodes() - before < of_both
+    assert one.errors == []
+
+
+@in_turns
+def test_a_notebook_of_somebody_else_says_what_to_do(lab, watched):
+    """JupyterLab lets in no script of another computer: a picture is there, and how to make it move."""
+    put(lab, "theirs.ipynb", "from convlab.widgets import SlidingWindow\nSlidingWindow()")
+    file = lab.settings.with_name("work") / "theirs.ipynb"
+    notebook = nbformat.read(file, as_version=4)
+    data = {"text/html": widgets.SlidingWindow().page()}
+    notebook.cells[0].outputs = [nbformat.v4.new_output("execute_result", data=data, execution_count=1)]
+    nbformat.write(notebook, file)
+    one = watched()
+    lab.open(one.page, "theirs.ipynb")
+    one.page.get_by_text(UNRUN).wait_for()
+    assert one.page.locator(".jp-OutputArea img").is_visible()
+    lab.run_all(one.page, "theirs.ipynb")
+    one.page.locator(".jp-OutputArea .convlab").wait_for()
+    assert one.page.get_by_text(UNRUN).count() == 0
+    slider = one.page.get_by_role("slider", name="output pixel")
+    slider.focus()
+    before = slider.input_value()
+    one.page.keyboard.press("Control+s")  # also from a slider
+    until(lambda: nbformat.read(file, as_version=4).cells[0].execution_count is not None)
+    assert nbformat.read(file, as_version=4).cells[0].execution_count == 1
+    press_arrow(slider)  # and its other keys stay its own
+    assert int(slider.input_value()) == int(before) + 1
     assert one.errors == []

@@ -28,6 +28,9 @@ WAITING = (
     "Python has not answered yet: it is busy, or gone. Your answer is kept in this browser. Run this cell "
     "again, and it is handed in."
 )
+# What a notebook says where neither scripts nor styles are let in, as in JupyterLab where what it shows is of
+# another computer. Elsewhere the style sheet hides it.
+UNRUN = "Nothing moves here before this cell is run (Shift+Enter)."
 
 
 class Step(NamedTuple):
@@ -169,7 +172,8 @@ class Live(anywidget.AnyWidget):
         name = f"convlab-{uuid.uuid4().hex[:12]}"
         code, before = base64.b64encode(self.module().encode()).decode(), self.without_scripts()
         return (
-            f'<div id="{name}" class="convlab-still" data-figure="{self.key}">{before}</div>\n'
+            f'<div id="{name}" class="convlab-still" data-figure="{self.key}">{before}'
+            f'<p class="cl-unrun"><em>{UNRUN}</em></p></div>\n'
             f"<style>{javascript.stylesheet()}</style>\n"
             f'<script type="module">\nconst name = "{name}", state = {as_script(self.state())};\n'
             f'const code = "data:text/javascript;charset=utf-8;base64,{code}";\n'

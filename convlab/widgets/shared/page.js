@@ -32,7 +32,8 @@ let pages = 0;
 const unique = () => `cl${++pages}-${Math.random().toString(36).slice(2, 8)}`;
 
 // Without this JupyterLab takes the arrow keys for its own shortcuts. It must sit on the focused element itself.
-export const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
+const SUPPRESS = "data-lm-suppress-shortcuts";
+export const OWN_KEYS = { [SUPPRESS]: "true" };
 
 /**
  * Start a figure: `build(page)` makes the elements once and returns `draw(state)`, which runs at every change.
@@ -98,8 +99,17 @@ export function live({ model, el }, { kind, names, build }) {
   const observer = new ResizeObserver(page.refresh);
   observer.observe(root);
   page.refresh();
+  // But Ctrl+S saves the notebook, also from a slider. JupyterLab looks when the document is told, the window hears it before.
+  const saves = (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s" || !root.contains(event.target)) return;
+    const own = event.target.closest(`[${SUPPRESS}]`);
+    own?.removeAttribute(SUPPRESS);
+    setTimeout(() => own?.setAttribute(SUPPRESS, "true"));
+  };
+  window.addEventListener("keydown", saves, true);
   return () => {
     observer.disconnect();
+    window.removeEventListener("keydown", saves, true);
     for (const name of names) model.off(`change:${name}`, page.refresh);
     for (const ending of endings) ending();
     root.remove(); // whoever keeps the place, as anywidget does, does not keep the figure with it
