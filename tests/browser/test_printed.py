@@ -91,7 +91,7 @@ def test_the_hooks_of_the_light_pages_are_those_of_the_figures(tmp_path):
     slim(tmp_path)
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "base64" not in text
-    assert "<style>" not in text.replace("<style>body[data-jp", "")
+    assert "<style>" not in text.replace("<style>@media not print{body[data-jp", "")
     assert 'class="without-scripts"' in text
     scripts = list((static / "figures").iterdir())
     assert len(scripts) == 3  # the code of each, and all the networks that the first of them knows
