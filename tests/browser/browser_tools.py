@@ -48,10 +48,16 @@ def open_controls(page: Page) -> None:
 
 
 class Watched:
-    """A page in a browser of its own, with a record of errors and of requests that leave this machine."""
+    """A page in a browser of its own, with a record of errors and of requests that leave this machine.
 
-    def __init__(self, browser: Browser, *, width: int = 1200, scheme: str = "light"):
-        self.page: Page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    With `touch` it is that of a telephone, or of a tablet.
+    """
+
+    def __init__(self, browser: Browser, *, width: int = 1200, scheme: str = "light", touch: bool = False):
+        view = {"width": width, "height": 900}
+        self.page: Page = browser.new_page(
+            viewport=view, color_scheme=scheme, has_touch=touch, is_mobile=touch
+        )
         self.errors: list[str] = []
         self.outside: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))

@@ -40,7 +40,7 @@ def browser() -> Browser:
 
 @pytest.fixture
 def watched(browser):
-    """Return open(width, scheme) for pages; when the test ends, none asked anything of the network."""
+    """Return open(width, scheme, touch) for pages; when the test ends, none asked anything of the network."""
     pages: list[Watched] = []
 
     def open_page(**kwargs) -> Watched:

@@ -10,19 +10,15 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def held(browser, tmp_path):
+def held(watched, tmp_path):
     """Return open(widget, width): a telephone or a tablet that shows one widget; it logs no error."""
-    phones, troubles = [], []
+    opened = []
 
     def open_page(widget, width=390):
-        file = tmp_path / f"{len(phones)}.html"
+        opened.append(watched(width=width, touch=True))
+        page, file = opened[-1].page, tmp_path / f"{len(opened)}.html"
         head = '<meta name="viewport" content="width=device-width">'
         file.write_text(document(widget).replace("<title>", f"{head}<title>"), encoding="utf-8")
-        how = {"viewport": {"width": width, "height": 800}, "has_touch": True, "is_mobile": True}
-        phones.append(browser.new_context(**how))
-        page = phones[-1].new_page()
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and troubles.append(message.text))
         page.goto(file.as_uri())
         page.locator(".convlab").wait_for()
         page.evaluate("document.querySelector('main').style.paddingBottom = '900px'")
@@ -30,9 +26,7 @@ def held(browser, tmp_path):
         return page
 
     yield open_page
-    for phone in phones:
-        phone.close()
-    assert troubles == []
+    assert [error for one in opened for error in one.errors] == []
 
 
 def middle(place):
