@@ -9,8 +9,6 @@ import { html, OWN_KEYS } from "./page.js";
  */
 export function scrollBox(page, picture, lines = null) {
   const box = html("div", { class: "cl-scroll", ...OWN_KEYS }, picture);
-  // A finger that is drawn across the picture scrolls it where there is more at the sides; else it points at what it passes.
-  page.onDrawn(() => box.classList.toggle("cl-sideways", box.scrollWidth > box.clientWidth + 2));
   return html("div", { class: "cl-scrolls" }, box, scrollHint(page, box, lines, (scrolls) => {
     // Without this the keyboard could not scroll it; a picture that takes the focus scrolls with its cursor.
     for (const [name, value] of [["tabindex", 0], ["role", "group"], ["aria-label", "picture that scrolls"]]) {
@@ -27,6 +25,8 @@ export function scrollHint(page, box, lines = null, tell = () => {}) {
     // A box as wide as its picture makes room for the scrollbar of its rows by itself, but not in Firefox: there the
     // scrollbar would lie over a column, and ask for another one to reach it.
     box.style.scrollbarGutter = box.scrollHeight > box.clientHeight ? "stable" : "";
+    // A finger that is drawn across the picture scrolls it where there is more at the sides; else it points at what it passes.
+    box.classList.toggle("cl-sideways", box.scrollWidth > box.clientWidth + 2);
     const words = box.clientWidth ? outOfSight(box, lines?.()) : [];
     hint.dataset.ways = waysOf(words);
     hint.textContent = words.length ? `Scroll: ${words.join(", ")}.` : "";
